@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "base/progress.h"
 #include "frontend/onnx/importer.h"
@@ -96,6 +97,49 @@ std::unique_ptr<Model> watching(const onnx::Model& model, const InputShapes& sha
   return std::make_unique<Model>(compile_model({mod, imported.params, "onnx"}, compiling).runnable);
 }
 
+std::vector<NDArray> results_of(const Model& program, const NamedTensors& sample) {
+  std::vector<NDArray> inputs;
+  for (const TensorInfo& input : program.inputs())
+    for (const auto& [name, tensor] : sample)
+      if (name == input.name) inputs.push_back(tensor);
+  return program.run(inputs);
+}
+
+/// Compiles the model with some layers quantised, and compares it with what it gives in floats.
+class Probe {
+ public:
+  Probe(const onnx::Model& model, const InputShapes& shapes,
+        const std::unordered_map<std::string, onnx::DataRange>& ranges, std::span<const NamedTensors> samples,
+        const CompileOptions& compiling)
+      : model_(model), shapes_(shapes), ranges_(ranges), samples_(samples), compiling_(compiling) {
+    Model floats(compile_model(load_onnx(model, shapes, "the model"), compiling).runnable);
+    for (const NamedTensors& sample : samples) wanted_.push_back(results_of(floats, sample));
+  }
+
+  /// Of signal to noise, of the result that has least.
+  double decibels(const std::vector<onnx::QuantizableLayer>& layers) const {
+    auto bytes = std::make_shared<std::string>(onnx::quantize_model(model_, layers, ranges_).bytes);
+    const onnx::Model changed = onnx::parse_model(*bytes, bytes, {});
+    Model program(compile_model(load_onnx(changed, shapes_, "the quantised model"), compiling_).runnable);
+    std::vector<Agreement> each(wanted_.empty() ? 0 : wanted_[0].size());
+    for (size_t sample = 0; sample < samples_.size(); ++sample) {
+      std::vector<NDArray> found = results_of(program, samples_[sample]);
+      for (size_t i = 0; i < each.size(); ++i) each[i].add(wanted_[sample][i], found[i]);
+    }
+    double out = std::numeric_limits<double>::infinity();
+    for (const Agreement& one : each) out = std::min(out, one.decibels());
+    return out;
+  }
+
+ private:
+  const onnx::Model& model_;
+  const InputShapes& shapes_;
+  const std::unordered_map<std::string, onnx::DataRange>& ranges_;
+  std::span<const NamedTensors> samples_;
+  const CompileOptions& compiling_;
+  std::vector<std::vector<NDArray>> wanted_;
+};
+
 /// How many samples a tensor holds; 0 where it does not fit the input.
 int64_t sample_count(const NDArray& tensor, const TensorInfo& input) {
   std::span<const int64_t> shape = tensor.shape();
@@ -169,11 +213,7 @@ std::unordered_map<std::string, onnx::DataRange> calibrate(const onnx::Model& mo
   std::vector<Values> values(names.size());
   begin_stage("calibrate");
   for (size_t sample = 0; sample < samples.size(); ++sample) {
-    std::vector<NDArray> inputs;
-    for (const TensorInfo& input : program->inputs())
-      for (const auto& [name, tensor] : samples[sample])
-        if (name == input.name) inputs.push_back(tensor);
-    std::vector<NDArray> results = program->run(inputs);
+    std::vector<NDArray> results = results_of(*program, samples[sample]);
     for (size_t i = 0; i < names.size(); ++i) {
       if (results[i].dtype() != DataType::Float(32))
         throw Error(ValueError) << "\"" << names[i] << "\" is " << to_text(results[i].dtype())
@@ -185,6 +225,40 @@ std::unordered_map<std::string, onnx::DataRange> calibrate(const onnx::Model& mo
   std::unordered_map<std::string, onnx::DataRange> out;
   for (size_t i = 0; i < names.size(); ++i) out[names[i]] = values[i].range(options.percentile);
   return out;
+}
+
+std::vector<onnx::QuantizableLayer> robust_layers(const onnx::Model& model, const InputShapes& shapes,
+                                                  const std::vector<onnx::QuantizableLayer>& layers,
+                                                  const std::unordered_map<std::string, onnx::DataRange>& ranges,
+                                                  const std::vector<NamedTensors>& samples, double decibels,
+                                                  const CompileOptions& compiling) {
+  constexpr size_t kMaxSamples = 8;
+  const Probe probe(model, shapes, ranges, std::span(samples).first(std::min(samples.size(), kMaxSamples)), compiling);
+  if (probe.decibels(layers) >= decibels) return layers;
+  begin_stage("measure layers");
+  std::vector<std::pair<double, size_t>> order;  // those that lose most first
+  for (size_t i = 0; i < layers.size(); ++i) {
+    order.emplace_back(probe.decibels({layers[i]}), i);
+    report_progress(i + 1, layers.size(), "layers");
+  }
+  std::stable_sort(order.begin(), order.end());
+  auto without = [&](size_t count) {
+    std::vector<size_t> kept;
+    for (size_t i = count; i < order.size(); ++i) kept.push_back(order[i].second);
+    std::sort(kept.begin(), kept.end());
+    std::vector<onnx::QuantizableLayer> out;
+    for (size_t i : kept) out.push_back(layers[i]);
+    return out;
+  };
+  size_t few = 0, enough = layers.size();  // `few` are not enough to leave out
+  while (enough - few > 1) {
+    const size_t middle = (few + enough) / 2;
+    (probe.decibels(without(middle)) >= decibels ? enough : few) = middle;
+  }
+  if (enough == layers.size())
+    throw Error(ValueError) << "results have less than " << decibels << " dB whichever layer is quantised; the best, "
+                            << layers[order.back().second].name << ", leaves " << order.back().first;
+  return without(enough);
 }
 
 void Agreement::add(const NDArray& wanted, const NDArray& given) {

@@ -1,6 +1,7 @@
 #pragma once
 // Quantisation after training: what the layers of a float model read is watched over samples, which gives their scales.
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +18,7 @@ struct QuantizeOptions {
   double percentile = 99.999;     // of the values of a tensor that its range holds
   std::vector<std::string> skip;  // nodes that stay as they are
   bool with_first = false;        // also the first layer: what it loses all others see, and it has little to do
+  std::optional<double> min_snr;  // decibels that results keep: layers that lose most stay in float32
 };
 
 /// The inputs of each run. A tensor of the file is one sample of the input of its name, or several: along a further first axis,
@@ -32,6 +34,15 @@ std::unordered_map<std::string, onnx::DataRange> calibrate(const onnx::Model& mo
                                                            const std::vector<NamedTensors>& samples,
                                                            const QuantizeOptions& options,
                                                            const CompileOptions& compiling);
+
+/// The layers of `layers` to quantise so that results keep so many decibels of signal to noise over the samples: all but as few as
+/// possible of those that lose most when each is quantised alone, in the order of the model. The model is compiled once for each
+/// layer where not all of them can be quantised. A ValueError where none is left.
+std::vector<onnx::QuantizableLayer> robust_layers(const onnx::Model& model, const InputShapes& shapes,
+                                                  const std::vector<onnx::QuantizableLayer>& layers,
+                                                  const std::unordered_map<std::string, onnx::DataRange>& ranges,
+                                                  const std::vector<NamedTensors>& samples, double decibels,
+                                                  const CompileOptions& compiling);
 
 /// How near the results of two models are, over samples.
 struct Agreement {

@@ -56,7 +56,7 @@ struct Quantize {
     const onnx::Model given = onnx::read_model(model.path, model.allow_links);
     Runner before(compile_model(load_onnx(given, model.shapes(), model.path), compiling).runnable, device_of("cpu"));
     const std::vector<NamedTensors> samples = split_samples(load_npz(data), before.inputs());
-    const std::vector<onnx::QuantizableLayer> layers = chosen_layers(given, options);
+    std::vector<onnx::QuantizableLayer> layers = chosen_layers(given, options);
     if (layers.empty() || samples.empty())
       throw Error(ValueError)
           << (samples.empty()
@@ -64,8 +64,10 @@ struct Quantize {
                   : model.path +
                         " has no layer of constant float32 weights to quantise but for the first (--with-first) "
                         "and those that are skipped");
-    onnx::QuantizedModel made =
-        onnx::quantize_model(given, layers, calibrate(given, model.shapes(), layers, samples, options, compiling));
+    const auto ranges = calibrate(given, model.shapes(), layers, samples, options, compiling);
+    if (options.min_snr)
+      layers = robust_layers(given, model.shapes(), layers, ranges, samples, *options.min_snr, compiling);
+    onnx::QuantizedModel made = onnx::quantize_model(given, layers, ranges);
     if (!is_package && made.bytes.size() > kMaxOnnxBytes)
       throw Error(ValueError) << "the quantised model has " << bytes_text(made.bytes.size())
                               << ", and a file of ONNX holds 2 GB; write a package (-o name.tar) instead";
@@ -172,6 +174,8 @@ void add_quantize(CLI::App& app) {
       ->check(CLI::Range(50.0, 100.0))
       ->capture_default_str();
   sub->add_option("--skip", command->options.skip, "A node that stays as it is; may be given several times");
+  sub->add_option("--min-snr", command->options.min_snr,
+                  "Decibels of signal to noise that results keep: layers that lose most stay in float32");
   sub->add_flag("--with-first", command->options.with_first,
                 "Also the first layer, which loses most and has little to do");
   sub->add_flag("--json", command->json, "Print one JSON object");

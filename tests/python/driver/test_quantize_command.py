@@ -107,6 +107,31 @@ def test_skipped_nodes_stay_as_they_are(model, samples, tmp_path):
     assert 'no layer that can be quantised is called "relu"; there are first, by_channel, gemm, matmul' in text
 
 
+def test_layers_that_lose_most_stay_in_floats(tmp_path):
+    """One channel that the second layer does not read is so large that its steps leave nothing of the others."""
+    first, second = (RNG.standard_normal((16, 16)).astype("float32") for _ in range(2))
+    first[:, 0] *= 1e4
+    second[0] = 0
+    nodes = [
+        helper.make_node("MatMul", ["x", "a"], ["h"], name="good"),
+        helper.make_node("MatMul", ["h", "b"], ["y"], name="bad"),
+    ]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 16]) for name in "xy"]
+    tensors = [numpy_helper.from_array(first, "a"), numpy_helper.from_array(second, "b")]
+    graph = helper.make_graph(nodes, "net", values[:1], values[1:], tensors)
+    model = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), model)
+    np.savez(tmp_path / "samples.npz", x=RNG.standard_normal((8, 4, 16)).astype("float32"))
+    samples, output = tmp_path / "samples.npz", tmp_path / "int8.onnx"
+    told = quantize(model, samples, output)
+    assert told["layers"] == 2 and told["outputs"][0]["decibels"] < 10
+    told = quantize(model, samples, output, "--min-snr", 25)
+    assert told["layers"] == 1 and told["outputs"][0]["decibels"] > 25
+    assert {"a_quantized", "b"} <= {tensor.name for tensor in onnx.load(output).graph.initializer}
+    text = refused(model, "-d", samples, "-o", output, "--with-first", "--min-snr", 120)
+    assert "less than 120 dB whichever layer is quantised; the best, good, leaves" in text
+
+
 def test_old_operators_have_one_scale_for_a_weight(samples, tmp_path):
     model = save(tmp_path / "old.onnx", opset=11, inputs_too=True)
     told = quantize(model, samples, tmp_path / "int8.onnx")

@@ -60,7 +60,8 @@ struct Rounded {
 
 class IntegerContractions {
  public:
-  IntegerContractions(const Expr& root, int64_t lanes) : lanes_(lanes), uses_(use_counts(root)) {}
+  IntegerContractions(const Expr& root, int64_t lanes, int64_t least_lanes)
+      : lanes_(lanes), least_lanes_(least_lanes), uses_(use_counts(root)) {}
 
   Expr run(const Expr& root) {
     return rewrite(root, [this](Rewriter& self, const Call* call) -> Expr {
@@ -281,7 +282,7 @@ class IntegerContractions {
     auto shape = *fixed_shape(call->args[0]->checked_type_);
     const int64_t outs = weight.shape()[0];
     const bool by_channel = attrs->groups == shape[1] && outs == shape[1] && attrs->groups > 1;
-    if ((attrs->groups != 1 && !by_channel) || outs % lanes_ != 0) return post;
+    if ((attrs->groups != 1 && !by_channel) || outs % (by_channel ? lanes_ : least_lanes_) != 0) return post;
     std::optional<std::vector<int64_t>> padding = fixed_ints(topi::full_padding(attrs->padding, 2));
     if (!padding) return post;
 
@@ -306,7 +307,7 @@ class IntegerContractions {
                    }));
   }
 
-  int64_t lanes_;
+  int64_t lanes_, least_lanes_;  // of vectors, and of half ones where dot products have them
   std::unordered_map<const Object*, int> uses_;
   // By what the pass made, which is kept alive here.
   std::unordered_map<const Object*, std::pair<Expr, bool>> single_;       // nobody else reads it
@@ -323,7 +324,9 @@ Function integer_contractions(const Function& function, const GraphEnvironment& 
   topi::Machine machine = topi::machine_of(environment.target);
   const topi::Isa* isa = topi::int8_isa(machine);
   if (!isa) return function;
-  IntegerContractions pass(function->body, isa->vector_bytes / kInt32.bytes());
+  const int64_t lanes = isa->vector_bytes / kInt32.bytes();
+  const bool has_half = topi::group_isa(machine, topi::kInt8Dot, lanes / 2) != nullptr;
+  IntegerContractions pass(function->body, lanes, has_half ? lanes / 2 : lanes);
   return with(function, &FunctionNode::body, pass.run(function->body));
 }
 
