@@ -65,6 +65,7 @@ Array<Pass> simplifications(const Target& target) {
       is_cpu(target) ? combine_products_pass() : nothing("CombineProducts"), fold_constant_pass(false),
       fold_scale_axis_pass(), pass(simplify_expr), pass(canonicalize_cast), pass(canonicalize_ops),
       pass(flatten_atrous_conv), infer_type_pass(),
+      is_cpu(target) ? pass_for(target, pad_channels) : nothing("PadChannels"),
       target ? pass_for(target, alter_op_layout) : nothing("AlterOpLayout"),
       target ? pass_for(target, pack_weights) : nothing("PackWeights"),
       is_cpu(target) ? pass(widen_weights) : nothing("WidenWeights"),

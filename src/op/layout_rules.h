@@ -63,19 +63,19 @@ relay::Expr block_transposed(const Op& op, const Attrs& attrs, const Array<relay
                              const relay::GraphEnvironment& environment);
 
 /// What Legalize makes of contractions for a CPU: data of int8 becomes uint8 where that is what its instructions multiply
-/// (unsigned_data.cc), and convolutions lose taps outside of the data (trim_taps.cc) and get channel padding.
+/// (unsigned_data.cc), and convolutions lose positions outside of the data (trim_kernels.cc) and get channel padding.
 relay::Expr legalize_conv2d(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args, const Array<Type>& types,
                             const relay::GraphEnvironment& environment);
 relay::Expr legalize_matmul(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args, const Array<Type>& types,
                             const relay::GraphEnvironment& environment);
 relay::Expr legalize_batch_matmul(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
                                   const Array<Type>& types, const relay::GraphEnvironment& environment);
-/// Convolutions without the taps that read nothing but padding.
-relay::Expr trim_taps(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args, const Array<Type>& types,
-                      const relay::GraphEnvironment& environment);
+/// Convolutions without the positions that read nothing but padding.
+relay::Expr trim_kernel(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args, const Array<Type>& types,
+                        const relay::GraphEnvironment& environment);
 /// The same; what is left is legalised further.
-relay::Expr trim_taps(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args, const Array<Type>& types,
-                      const relay::GraphEnvironment& environment, relay::Legalize further);
+relay::Expr trim_kernel(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args, const Array<Type>& types,
+                        const relay::GraphEnvironment& environment, relay::Legalize further);
 /// Constant weights whose channels fill vectors.
 relay::Expr pad_channels_conv2d(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
                                 const Array<Type>& types, const relay::GraphEnvironment& environment);

@@ -7,9 +7,11 @@
 //
 // Convolutions of uint8 by int8 get whole vectors of results too, and data whole groups of channels (topi/cpu/contraction/group_dot.h).
 
+#include "relay/transform/layout/pad_channels.h"
 #include "ir/pass/pass.h"
 #include "op/channel_blocks.h"
 #include "op/layout_rules.h"
+#include "op/records.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/pad.h"
 #include "relay/attrs/transform.h"
@@ -125,6 +127,21 @@ Expr pad_int8(const Op& op, const Attrs& given, const Array<Expr>& args, const A
   Expr all = relay::make_call(op, {padded(args[0], data->dtype, 4, channel, more_ins), filters}, wider);
   return more_outs == 0 ? all : first_channels(all, static_cast<int>(channel), outs);
 }
+
+/// With channel padding where no block of half a vector or more holds the channels, and padding is a quarter at most.
+int64_t padded_channels(int64_t channels, const Target& target) {
+  const int64_t lanes = topi::machine_of(target)->vector_bytes / 4;
+  const int64_t wanted = (channels + lanes - 1) / lanes * lanes;
+  const bool fills_half = result_block(channels, lanes) * 2 >= lanes;
+  return fills_half || 4 * channels < 3 * wanted ? channels : wanted;
+}
+
+void channel_padding() {
+  for (const char* name : {"nn.conv1d", "nn.conv2d", "nn.conv3d"})
+    Op::get(name).set(relay::kPaddedChannels, Any(typed("channel padding on CPUs", padded_channels)));
+}
+
+[[gnu::init_priority(kFamilies)]] const OpFamily channel_padding_family{channel_padding, FillOrder::MoreSlots};
 
 }  // namespace
 

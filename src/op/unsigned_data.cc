@@ -86,7 +86,7 @@ Expr layout::legalize_conv2d(const Op& op, const Attrs& attrs, const Array<Expr>
     Expr out = conv2d(op, attrs, args, types, environment);
     return out ? out : pad_channels_conv2d(op, attrs, args, types, environment);
   };
-  Expr out = trim_taps(op, attrs, args, types, environment, further);
+  Expr out = trim_kernel(op, attrs, args, types, environment, further);
   return out ? out : further(op, attrs, args, types, environment);
 }
 

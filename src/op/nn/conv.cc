@@ -184,7 +184,7 @@ static void conv_records() {
   conv_record<relay::Conv1DAttrs>("nn.conv1d", "Conv1D", "Convolution over one spatial dimension.")
       .convert_layout(layout::convert_conv<relay::ConvAttrs>)
       .alter_layout(layout::block_conv)
-      .legalize(layout::trim_taps)
+      .legalize(layout::trim_kernel)
       .channels(conv_channels)
       .precision(Precision::Always);
   conv_record<relay::Conv2DAttrs>("nn.conv2d", "Conv2D", "Convolution over two spatial dimensions.")
@@ -198,7 +198,7 @@ static void conv_records() {
   conv_record<relay::Conv3DAttrs>("nn.conv3d", "Conv3D", "Convolution over three spatial dimensions.")
       .convert_layout(layout::convert_conv<relay::ConvAttrs>)
       .alter_layout(layout::block_conv)
-      .legalize(layout::trim_taps)
+      .legalize(layout::trim_kernel)
       .channels(conv_channels)
       .precision(Precision::Always);
   const char* blocked = "Convolution of data and filters whose channels lie in blocks.";

@@ -108,6 +108,12 @@ PassTable passes{
          legalize,
          "Replaces operators by what their slot of that name says.",
          {.parameters = "legalize_map_attr_name: str = 'FTVMLegalize'", .level = 1, .required = types}},
+        {"PadChannels",
+         pad_channels,
+         "Computes convolutions whose channels fill no vector with channel padding, and what follows them as far as it "
+         "works "
+         "channel by channel.",
+         {.level = 3, .required = types}},
         {"PackWeights",
          pack_weights,
          "Puts constant weights into the panels that the current target reads fastest; FoldConstant then computes "

@@ -46,6 +46,8 @@ Expr convert_layout(const Expr& body, const Map<String, Array<String>>& desired)
 Function flatten_atrous_conv(const Function& function);
 Function fold_explicit_padding(const Function& function);
 Expr legalize(const Expr& body, const GraphEnvironment& environment, const std::string& slot);
+/// Needs types, and leaves new calls without.
+Expr pad_channels(const Expr& body, const GraphEnvironment& environment);
 Expr pack_weights(const Expr& body, const GraphEnvironment& environment);
 
 // precision/

@@ -1,11 +1,11 @@
-// Convolutions whose kernel reaches beyond the data (the slot FTVMLegalize): taps that read nothing but padding are left out.
+// Convolutions whose kernel reaches beyond the data (the slot FTVMLegalize): positions that read nothing but padding are left out.
 //
 //   nn.conv2d(%x of 28x28, w of 3x3, dilation=36, padding=36)   =>   nn.conv2d(%x, strided_slice(w) of 1x1)
 //
-// Where taps are outside for a part of the results only, and that is much of the work along an axis, results are computed in
-// parts, each by the taps that it needs:
+// Where positions are outside for a part of the results only, and that is much of the work along an axis, results are computed in
+// parts, each by the positions that it needs:
 //
-//   nn.conv3d(%x of 2 frames, w of 3x3x3, padding=1)   =>   concatenate(conv of taps 1..2, conv of taps 0..1)
+//   nn.conv3d(%x of 2 frames, w of 3x3x3, padding=1)   =>   concatenate(conv of positions 1..2, conv of positions 0..1)
 
 #include <algorithm>
 
@@ -29,41 +29,42 @@ constexpr int64_t kMinReuse =
     128;  // multiply-adds for each element that is read or written, so that copies cost little
 constexpr size_t kMaxParts = 5;
 
-/// One spatial axis: result o reads o * stride + tap * dilation - before, of `data` elements.
+/// One spatial axis: result o reads o * stride + position * dilation - before, of `data` elements.
 struct Axis {
-  int64_t data, results, taps, stride, dilation, before, after;
+  int64_t data, results, positions, stride, dilation, before, after;
 
-  bool is_inside(int64_t result, int64_t tap) const {
-    const int64_t at = result * stride + tap * dilation - before;
+  bool is_inside(int64_t result, int64_t position) const {
+    const int64_t at = result * stride + position * dilation - before;
     return at >= 0 && at < data;
   }
 };
 
-/// Results [first, end) of an axis, and the taps [first_tap, end_tap) that read data for any of them.
+/// Results [first, end) of an axis, and the positions [first_position, end_position) that read data for any of them.
 struct Part {
-  int64_t first, end, first_tap, end_tap;
+  int64_t first, end, first_position, end_position;
 };
 
-/// The taps that some of the results need, at least one.
+/// The positions that some of the results need, at least one.
 Part needed(const Axis& axis, int64_t first, int64_t end) {
-  Part out{first, end, axis.taps, 0};
-  for (int64_t tap = 0; tap < axis.taps; ++tap)
+  Part out{first, end, axis.positions, 0};
+  for (int64_t position = 0; position < axis.positions; ++position)
     for (int64_t result = first; result < end; ++result) {
-      if (!axis.is_inside(result, tap)) continue;
-      out.first_tap = std::min(out.first_tap, tap);
-      out.end_tap = tap + 1;
+      if (!axis.is_inside(result, position)) continue;
+      out.first_position = std::min(out.first_position, position);
+      out.end_position = position + 1;
       break;
     }
-  if (out.first_tap >= out.end_tap) out.first_tap = 0, out.end_tap = 1;
+  if (out.first_position >= out.end_position) out.first_position = 0, out.end_position = 1;
   return out;
 }
 
-/// Neighbouring results that need the same taps.
+/// Neighbouring results that need the same positions.
 std::vector<Part> parts_of(const Axis& axis) {
   std::vector<Part> out;
   for (int64_t result = 0; result < axis.results; ++result) {
     const Part one = needed(axis, result, result + 1);
-    if (!out.empty() && out.back().first_tap == one.first_tap && out.back().end_tap == one.end_tap) ++out.back().end;
+    if (!out.empty() && out.back().first_position == one.first_position && out.back().end_position == one.end_position)
+      ++out.back().end;
     else out.push_back(one);
   }
   return out;
@@ -71,7 +72,7 @@ std::vector<Part> parts_of(const Axis& axis) {
 
 int64_t work_of(const std::vector<Part>& parts) {
   int64_t out = 0;
-  for (const Part& part : parts) out += (part.end - part.first) * (part.end_tap - part.first_tap);
+  for (const Part& part : parts) out += (part.end - part.first) * (part.end_position - part.first_position);
   return out;
 }
 
@@ -80,8 +81,8 @@ struct Window {
   int64_t first, end, before, after;
 };
 std::optional<Window> window_of(const Axis& axis, const Part& part) {
-  const int64_t low = part.first * axis.stride + part.first_tap * axis.dilation - axis.before;
-  const int64_t high = (part.end - 1) * axis.stride + (part.end_tap - 1) * axis.dilation - axis.before + 1;
+  const int64_t low = part.first * axis.stride + part.first_position * axis.dilation - axis.before;
+  const int64_t high = (part.end - 1) * axis.stride + (part.end_position - 1) * axis.dilation - axis.before + 1;
   Window out{std::clamp<int64_t>(low, 0, axis.data), std::clamp<int64_t>(high, 0, axis.data), 0, 0};
   if (out.first >= out.end) return std::nullopt;  // all of it is padding
   out.before = out.first - low;
@@ -115,14 +116,14 @@ class Trimmer {
     out_type_ = types.back().as<TensorTypeNode>();
   }
 
-  /// The convolution without what is outside; empty where all taps are needed.
+  /// The convolution without what is outside; empty where all positions are needed.
   Expr operator()() {
     if (!read_axes()) return nullptr;
     std::vector<Part> kept;
     bool is_less = false;
     for (const Axis& axis : axes_) {
       kept.push_back(needed(axis, 0, axis.results));
-      is_less = is_less || kept.back().end_tap - kept.back().first_tap < axis.taps;
+      is_less = is_less || kept.back().end_position - kept.back().first_position < axis.positions;
     }
     if (best_split(kept, {}) == axes_.size() && !is_less) return nullptr;
     return in_parts(kept, {});
@@ -178,7 +179,7 @@ class Trimmer {
     for (size_t i = 0; i < axes_.size(); ++i) {
       if (std::find(done.begin(), done.end(), i) != done.end()) continue;
       const std::vector<Part> parts = parts_of(axes_[i]);
-      const int64_t all = axes_[i].results * (kept[i].end_tap - kept[i].first_tap);
+      const int64_t all = axes_[i].results * (kept[i].end_position - kept[i].first_position);
       const double saved = 1 - double(work_of(parts)) / double(all);
       if (parts.size() > 1 && parts.size() <= kMaxParts && saved >= most) most = saved, best = i;
     }
@@ -193,7 +194,7 @@ class Trimmer {
       return out;
     };
     int64_t work = count(out_type_->shape) * *as_int(weight_type_->shape[static_cast<size_t>(kernel_->index_of('I'))]);
-    for (const Part& part : kept) work *= part.end_tap - part.first_tap;
+    for (const Part& part : kept) work *= part.end_position - part.first_position;
     return work / (count(out_type_->shape) + count(data_type_->shape));
   }
 
@@ -206,15 +207,15 @@ class Trimmer {
       if (!window) return nullptr;
       data = part_of_axis(data, static_cast<size_t>(data_->index_of(letters_[i])), window->first, window->end,
                           axes_[i].data);
-      weight = part_of_axis(weight, static_cast<size_t>(kernel_->index_of(letters_[i])), parts[i].first_tap,
-                            parts[i].end_tap, axes_[i].taps);
+      weight = part_of_axis(weight, static_cast<size_t>(kernel_->index_of(letters_[i])), parts[i].first_position,
+                            parts[i].end_position, axes_[i].positions);
       data_shape.set(static_cast<size_t>(data_->index_of(letters_[i])), PrimExpr(int(window->end - window->first)));
       weight_shape.set(static_cast<size_t>(kernel_->index_of(letters_[i])),
-                       PrimExpr(int(parts[i].end_tap - parts[i].first_tap)));
+                       PrimExpr(int(parts[i].end_position - parts[i].first_position)));
       out_shape.set(out_axis(i), PrimExpr(int(parts[i].end - parts[i].first)));
       before.push_back(PrimExpr(static_cast<int>(window->before)));
       after.push_back(PrimExpr(static_cast<int>(window->after)));
-      size.push_back(PrimExpr(static_cast<int>(parts[i].end_tap - parts[i].first_tap)));
+      size.push_back(PrimExpr(static_cast<int>(parts[i].end_position - parts[i].first_position)));
     }
     Array<PrimExpr> padding = before;
     for (const PrimExpr& width : after) padding.push_back(width);
@@ -243,13 +244,13 @@ class Trimmer {
 
 }  // namespace
 
-Expr layout::trim_taps(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
-                       const relay::GraphEnvironment& environment) {
-  return trim_taps(op, attrs, args, types, environment, nullptr);
+Expr layout::trim_kernel(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                         const relay::GraphEnvironment& environment) {
+  return trim_kernel(op, attrs, args, types, environment, nullptr);
 }
 
-Expr layout::trim_taps(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
-                       const relay::GraphEnvironment& environment, relay::Legalize further) {
+Expr layout::trim_kernel(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
+                         const relay::GraphEnvironment& environment, relay::Legalize further) {
   if (environment.context->opt_level < kLevel) return nullptr;
   return Trimmer(op, attrs, args, types, environment, further)();
 }

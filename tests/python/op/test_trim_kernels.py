@@ -1,4 +1,4 @@
-"""Taps of a convolution that read nothing but padding are left out, whatever its dimensions, strides and layout."""
+"""Positions of a kernel that read nothing but padding are left out, whatever its dimensions, strides and layout."""
 
 import itertools
 
@@ -11,17 +11,17 @@ CONVS = {1: relay.nn.conv1d, 2: relay.nn.conv2d, 3: relay.nn.conv3d}
 
 
 def reference(x, w, stride, before, after, dilation, groups):
-    """In NumPy, tap by tap, of data and weight whose channels come second."""
+    """In NumPy, position by position, of data and weight whose channels come second."""
     spatial = x.ndim - 2
     padded = np.pad(x.astype("float64"), [(0, 0), (0, 0), *zip(before, after)])
     results = [(padded.shape[2 + i] - dilation[i] * (w.shape[2 + i] - 1) - 1) // stride[i] + 1 for i in range(spatial)]
     out = np.zeros((x.shape[0], w.shape[0], *results))
     ins, outs = w.shape[1], w.shape[0] // groups
-    for tap in itertools.product(*(range(n) for n in w.shape[2:])):
-        at = tuple(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(tap, dilation, results, stride))
+    for position in itertools.product(*(range(n) for n in w.shape[2:])):
+        at = tuple(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(position, dilation, results, stride))
         for g in range(groups):
             data = padded[(slice(None), slice(g * ins, (g + 1) * ins), *at)]
-            weight = w[(slice(g * outs, (g + 1) * outs), slice(None), *tap)].astype("float64")
+            weight = w[(slice(g * outs, (g + 1) * outs), slice(None), *position)].astype("float64")
             out[:, g * outs : (g + 1) * outs] += np.einsum("oi,ni...->no...", weight, data)
     return out
 
@@ -55,7 +55,7 @@ def ones(*shape):
 
 
 @pytest.mark.parametrize("dilation, size", [(36, 1), (28, 1), (27, 3), (1, 3)])
-def test_only_taps_that_read_data_are_kept(dilation, size):
+def test_only_positions_that_read_data_are_kept(dilation, size):
     function = conv((1, 4, 28, 28), ones(4, 4, 3, 3), padding=dilation, dilation=dilation)
     assert weights_of(legalized(function)) == [(4, 4, size, size)]
 
@@ -92,13 +92,13 @@ def test_random_convolutions(seed):
     groups = int(draw.choice([1, 1, 1, 4]))
     ins, outs = (int(draw.choice([4, 8, 64])) for _ in range(2))
     pick = lambda values: [int(n) for n in draw.choice(values, spatial)]
-    extents, taps, stride = pick([1, 2, 3, 5, 9]), pick([1, 2, 3, 5]), pick([1, 1, 2, 3])
+    extents, positions, stride = pick([1, 2, 3, 5, 9]), pick([1, 2, 3, 5]), pick([1, 1, 2, 3])
     dilation, before, after = pick([1, 1, 2, 4, 9]), pick([0, 1, 2, 6, 12]), pick([0, 1, 2, 6, 12])
     for i in range(spatial):  # at least one result
-        missing = dilation[i] * (taps[i] - 1) + 1 - extents[i] - before[i] - after[i]
+        missing = dilation[i] * (positions[i] - 1) + 1 - extents[i] - before[i] - after[i]
         after[i] += max(0, missing)
     x = draw.randn(2, ins, *extents).astype("float32")
-    w = draw.randn(outs, ins // groups, *taps).astype("float32")
+    w = draw.randn(outs, ins // groups, *positions).astype("float32")
     last = bool(draw.randint(2)) and spatial == 2 and groups == 1
     attrs = {"strides": stride, "padding": before + after, "dilation": dilation, "groups": groups}
     if last:
@@ -106,7 +106,7 @@ def test_random_convolutions(seed):
         weight = relay.const(w.transpose(2, 3, 1, 0))
         layouts = {"data_layout": "NHWC", "kernel_layout": "HWIO"}
         function = relay.Function(
-            [data], relay.nn.conv2d(data, weight, kernel_size=taps, channels=outs, **attrs, **layouts)
+            [data], relay.nn.conv2d(data, weight, kernel_size=positions, channels=outs, **attrs, **layouts)
         )
     else:
         function = conv(x.shape, w, **attrs)

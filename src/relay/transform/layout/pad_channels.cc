@@ -1,0 +1,208 @@
+// PadChannels: convolutions whose channels fill no vector are computed with channel padding, of zeros, and what follows
+// goes on with it as far as it works channel by channel. Only what needs the channels alone crops them.
+//
+//   %1 = nn.conv2d(%x, w0, channels=58)              %1 = nn.conv2d(%x, w0 of 64 channels)
+//   %2 = nn.relu(%1)                           =>    %2 = nn.relu(%1)
+//   nn.conv2d(%2, w1, channels=58)                   strided_slice(nn.conv2d(%2, w1 of 64 by 64 channels), ...)
+//
+// The padding of weights makes the padding of results a number, the same everywhere, which is known at each step and has to
+// be finite: the next weight multiplies it with zeros.
+
+#include "relay/transform/layout/pad_channels.h"
+
+#include <cmath>
+#include <unordered_map>
+
+#include "ir/rewrite.h"
+#include "relay/attrs/conv.h"
+#include "relay/attrs/pad.h"
+#include "relay/attrs/transform.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+#include "relay/op_names.h"
+#include "relay/slots.h"
+#include "relay/transform/passes.h"
+#include "relay/transform/simplify/fold_constant.h"
+#include "relay/type/type_of.h"
+#include "runtime/function/element.h"
+
+namespace tessera::relay {
+namespace {
+
+/// A value with `padded` channels of which the first `channels` are meant; the others are all `filler`.
+struct Wide {
+  Expr value;
+  size_t axis;
+  int64_t channels, padded;
+  double filler;
+};
+
+/// `more` zeros behind the elements of an axis of a constant.
+Expr with_zeros(const Expr& constant, size_t rank, size_t axis, int64_t more) {
+  if (more == 0) return constant;
+  auto attrs = make_attrs<PadAttrs>([&](auto& a) {
+    for (size_t i = 0; i < rank; ++i) a.pad_width.push_back({PrimExpr(0), PrimExpr(i == axis ? int(more) : 0)});
+  });
+  const Expr zero = make_scalar(0, dtype_of(constant));
+  return fold_constant(typed(make_call(Op::get(ops::pad), {constant, zero}, attrs)));
+}
+
+Expr cropped(const Wide& wide) {
+  auto attrs = make_attrs<StridedSliceAttrs>([&](auto& a) {
+    a.begin = {PrimExpr(0)};
+    a.end = {PrimExpr(static_cast<int>(wide.channels))};
+    a.strides = {PrimExpr(1)};
+    a.axes = {PrimExpr(static_cast<int>(wide.axis))};
+  });
+  return make_call(Op::get(ops::strided_slice), {wide.value}, attrs);
+}
+
+/// The constant that a value is, or that a call makes of constants; empty where it is neither.
+Expr constant_of(const Expr& value) {
+  auto* call = value.as<Call>();
+  if (!call) return value.as<Constant>() ? value : nullptr;
+  for (const Expr& arg : call->args)
+    if (!arg.as<Constant>()) return nullptr;
+  Expr out = fold_constant(typed(value));
+  return out.as<Constant>() ? out : nullptr;
+}
+
+/// True for a tensor of float32 whose rank, and whose extent along `axis`, is known.
+bool is_float_of(const Expr& value, size_t axis) {
+  auto* type = checked_type(value).as<TensorTypeNode>();
+  return type && type->dtype == DataType::Float(32) && axis < type->shape.size() && as_int(type->shape[axis]);
+}
+
+class ChannelPadder {
+ public:
+  explicit ChannelPadder(const GraphEnvironment& environment) : environment_(environment) {}
+
+  Expr operator()(const Expr& root) {
+    return rewrite(root, [this](Rewriter& self, const Call* call) -> Expr {
+      Ref<Call> post = self.children(call);
+      std::optional<Wide> wide = widened(call, post);
+      if (!wide) return narrow_ ? std::exchange(narrow_, nullptr) : Expr(post);
+      Expr out = cropped(*wide);
+      wides_.emplace(out.get(), *wide);
+      kept_.push_back(out);
+      return out;
+    });
+  }
+
+ private:
+  const Wide* wide_of(const Expr& value) const {
+    auto it = wides_.find(value.get());
+    return it == wides_.end() ? nullptr : &it->second;
+  }
+
+  std::optional<Wide> widened(const Call* call, const Ref<Call>& post) {
+    auto* op = call->op.as<OpNode>();
+    if (!op) return std::nullopt;
+    if (std::optional<LayerChannels> at = layer_channels(call)) return widened_layer(call, post, *at);
+    const Fusion fusion = fusion_of(Op(op));
+    if (fusion == Fusion::Elementwise || fusion == Fusion::Broadcast) return widened_elements(call, post);
+    return std::nullopt;
+  }
+
+  /// A layer that takes padded data; or gives padded results. `narrow_` is set where it does the first alone.
+  std::optional<Wide> widened_layer(const Call* call, const Ref<Call>& post, const LayerChannels& at) {
+    if (call->args.size() != 2 || at.data_block >= 0 || at.result_block >= 0 || !call->attrs.as<ConvAttrs>() ||
+        !post->args[1].as<Constant>() || !is_float_of(call->args[0], size_t(at.data)) ||
+        !is_float_of(Expr(call), size_t(at.result)) || !is_float_of(call->args[1], size_t(at.weight_out)))
+      return std::nullopt;
+    const Wide* data = wide_of(post->args[0]);
+    if (data && data->axis != size_t(at.data)) data = nullptr;
+    const auto rank = static_cast<size_t>(at.weight_rank);
+    const bool are_apart = at.weight_in == at.weight_out;
+    const int64_t channels = *as_int(tensor_type(Expr(call))->shape[size_t(at.result)]);
+    if (are_apart && (!data || channels != data->channels)) return std::nullopt;
+    const int64_t padded = are_apart ? data->padded : padded_channels(call, channels);
+    if (!data && padded == channels) return std::nullopt;
+    Expr weight = post->args[1];
+    if (data && !are_apart) weight = with_zeros(weight, rank, size_t(at.weight_in), data->padded - data->channels);
+    weight = with_zeros(weight, rank, size_t(at.weight_out), padded - channels);
+    Attrs attrs = changed_attrs<ConvAttrs>(call->attrs, [&](auto& a) {
+      a.channels = PrimExpr(static_cast<int>(padded));
+      if (are_apart) a.groups = static_cast<int>(padded);
+    });
+    Expr value = make_call(call->op, {data ? data->value : post->args[0], weight}, attrs);
+    if (padded == channels) {
+      narrow_ = value;
+      return std::nullopt;
+    }
+    return Wide{value, size_t(at.result), channels, padded, 0};
+  }
+
+  int64_t padded_channels(const Call* call, int64_t channels) const {
+    const LayerChannels at = *layer_channels(call);
+    Any rule = Op(call->op.as<OpNode>()).slot(kPaddedChannels);
+    if (rule.is_null() || at.weight_in == at.weight_out) return channels;
+    return rule.to<PackedFunc>()(channels, environment_.target).to<int64_t>();
+  }
+
+  /// Arithmetic on padded values alike, and on constants.
+  std::optional<Wide> widened_elements(const Call* call, const Ref<Call>& post) {
+    const Wide* first = nullptr;
+    for (const Expr& arg : post->args) {
+      const Wide* wide = wide_of(arg);
+      if (!wide) continue;
+      if (first && (wide->axis != first->axis || wide->channels != first->channels || wide->padded != first->padded))
+        return std::nullopt;
+      first = wide;
+    }
+    auto* type = first ? checked_type(Expr(call)).as<TensorTypeNode>() : nullptr;
+    if (!type || type->dtype != DataType::Float(32)) return std::nullopt;
+    const size_t rank = type->shape.size();
+    Array<Expr> args, fillers;
+    for (size_t i = 0; i < call->args.size(); ++i) {
+      auto* here = checked_type(call->args[i]).as<TensorTypeNode>();
+      if (!here || here->dtype != DataType::Float(32)) return std::nullopt;
+      if (const Wide* wide = wide_of(post->args[i])) {
+        if (here->shape.size() != rank) return std::nullopt;
+        args.push_back(wide->value);
+        fillers.push_back(make_scalar(wide->filler, here->dtype));
+        continue;
+      }
+      const Expr constant = constant_of(post->args[i]);
+      if (!constant) return std::nullopt;
+      const size_t missing = rank - here->shape.size();  // dimensions are aligned at the end
+      const bool has_axis = first->axis >= missing && !is_one(here->shape[first->axis - missing]);
+      if (has_axis)
+        args.push_back(
+            with_zeros(constant, here->shape.size(), first->axis - missing, first->padded - first->channels));
+      else args.push_back(constant);
+      if (!has_axis && !constant.as<Constant>()->is_scalar())
+        return std::nullopt;  // the padding would not be one number
+      fillers.push_back(has_axis ? make_scalar(0, here->dtype) : constant);
+    }
+    std::optional<double> filler = value_of(call, fillers);
+    if (!filler) return std::nullopt;
+    return Wide{make_call(call->op, args, call->attrs), first->axis, first->channels, first->padded, *filler};
+  }
+
+  /// What the operator makes of numbers; nothing where that is not finite, or not to be had.
+  static std::optional<double> value_of(const Call* call, const Array<Expr>& numbers) {
+    try {
+      Expr out = fold_constant(typed(make_call(call->op, numbers, call->attrs)));
+      auto* constant = out.as<Constant>();
+      if (!constant || !constant->is_scalar()) return std::nullopt;
+      const double value = read_float(DataType::Float(32), constant->data.data<char>());
+      return std::isfinite(value) ? std::optional(value) : std::nullopt;
+    } catch (const Error&) {
+      return std::nullopt;  // it wants axes
+    }
+  }
+
+  const GraphEnvironment& environment_;
+  std::unordered_map<const Object*, Wide> wides_;  // by what stands for them
+  std::vector<Expr> kept_;                         // keeps the keys alive
+  Expr narrow_;
+};
+
+}  // namespace
+
+Expr pad_channels(const Expr& root, const GraphEnvironment& environment) {
+  return environment.is_for_cpu() ? ChannelPadder(environment)(root) : root;
+}
+
+}  // namespace tessera::relay

@@ -1,0 +1,140 @@
+"""PadChannels: channels that fill no vector are computed with padding, which goes on through what works channel by channel."""
+
+import numpy as np
+import pytest
+import tessera as tvm
+from tessera import relay
+
+TARGET = "llvm -mcpu=skylake-avx512"
+
+
+def conv(x, ins, outs, size=1, groups=1, seed=0, **attrs):
+    weight = np.random.RandomState(seed).uniform(-1, 1, (outs, ins // groups, size, size)).astype("float32")
+    attrs.setdefault("padding", size // 2)
+    return relay.nn.conv2d(x, relay.const(weight), channels=outs, kernel_size=(size, size), groups=groups, **attrs)
+
+
+def biased(x, channels, seed=1):
+    return x + relay.const(np.random.RandomState(seed).uniform(-1, 1, (channels, 1, 1)).astype("float32"))
+
+
+def data(channels=58, size=6, batch=1):
+    return relay.var("x", shape=(batch, channels, size, size))
+
+
+def padded(function):
+    mod = relay.transform.InferType()(tvm.IRModule.from_expr(function))
+    run = tvm.get_global_func("relay._transform.PadChannels")()
+    with tvm.target.Target(TARGET), tvm.transform.PassContext(opt_level=3):
+        return relay.transform.InferType()(run(mod))["main"]
+
+
+def calls(function, name):
+    found = []
+
+    def look(node):
+        if isinstance(node, relay.Call) and getattr(node.op, "name", "") == name:
+            found.append(tuple(int(n) for n in node.checked_type.shape))
+
+    relay.analysis.post_order_visit(function.body, look)
+    return found
+
+
+def function_of(body):
+    return relay.Function(relay.analysis.free_vars(body), body)
+
+
+def same_answers(function, *inputs):
+    def run(**context):
+        with tvm.transform.PassContext(opt_level=3, **context):
+            model = tvm.Model(relay.build(tvm.IRModule.from_expr(function), "llvm"))
+        return model.run(*inputs)[0].numpy()
+
+    np.testing.assert_allclose(run(), run(disabled_pass=["PadChannels"]), rtol=1e-4, atol=1e-4)
+
+
+def branch(x):
+    """As in a shufflenet: two convolutions over pixels and one over each channel between them."""
+    y = relay.nn.relu(biased(conv(x, 58, 58), 58))
+    y = biased(conv(y, 58, 58, size=3, groups=58), 58)
+    return relay.nn.relu(biased(conv(y, 58, 58, seed=2), 58))
+
+
+def test_padding_goes_through_a_whole_branch():
+    out = padded(function_of(branch(data())))
+    assert calls(out, "nn.conv2d") == [(1, 64, 6, 6)] * 3
+    assert calls(out, "strided_slice") == [(1, 58, 6, 6)], "only the result is cropped"
+    same_answers(function_of(branch(data())), np.random.RandomState(3).randn(1, 58, 6, 6).astype("float32"))
+
+
+@pytest.mark.parametrize("channels, wanted", [(58, 64), (116, 128), (12, 16), (24, 24), (64, 64), (20, 20), (3, 3)])
+def test_channels_that_fill_half_a_vector_or_would_be_mostly_padding_stay(channels, wanted):
+    out = padded(function_of(conv(data(16), 16, channels)))
+    assert calls(out, "nn.conv2d") == [(1, wanted, 6, 6)]
+
+
+def test_both_sides_of_a_sum_are_padded():
+    x = data()
+    left, right = conv(x, 58, 58), conv(x, 58, 58, seed=5)
+    out = padded(function_of(conv(left + right, 58, 64)))
+    assert calls(out, "strided_slice") == [] and calls(out, "add") == [(1, 64, 6, 6)]
+
+
+def test_a_value_that_others_use_is_cropped_for_them():
+    x = data()
+    left = conv(x, 58, 58)
+    body = relay.concatenate([left, conv(left, 58, 58, seed=4)], axis=1)
+    out = padded(function_of(body))
+    assert len(calls(out, "strided_slice")) == 2
+    same_answers(function_of(body), np.random.RandomState(3).randn(1, 58, 6, 6).astype("float32"))
+
+
+def test_padding_stops_where_it_would_not_be_finite():
+    """The logarithm of the padding is infinite, and a weight of zero would make no number of it."""
+    y = relay.log(relay.exp(relay.log(relay.abs(conv(data(), 58, 58)) + relay.const(0.5)) * relay.const(1e9)))
+    out = padded(function_of(conv(relay.log(conv(data(), 58, 58)), 58, 64)))
+    assert calls(out, "log") == [(1, 58, 6, 6)]
+    assert len(calls(padded(function_of(y)), "strided_slice")) == 1
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_results_are_those_without(layout):
+    shape = (2, 58, 5, 7) if layout == "NCHW" else (2, 5, 7, 58)
+    x = relay.var("x", shape=shape)
+    body = relay.sigmoid(conv(x, 58, 30, 3, data_layout=layout)) if layout == "NCHW" else None
+    if body is None:
+        weight = relay.const(np.random.RandomState(0).randn(3, 3, 58, 30).astype("float32"))
+        body = relay.sigmoid(
+            relay.nn.conv2d(
+                x, weight, channels=30, kernel_size=(3, 3), padding=1, data_layout="NHWC", kernel_layout="HWIO"
+            )
+        )
+    same_answers(function_of(body), np.random.RandomState(3).randn(*shape).astype("float32"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_networks(seed):
+    draw = np.random.RandomState(seed)
+    now, channels = relay.var("x", shape=(1, 21, 7, 7)), 21
+    start = now
+    for _ in range(6):
+        kind = draw.choice(["conv", "conv", "depthwise", "bias", "relu", "scale", "sum", "pool", "twice"])
+        if kind == "conv":
+            outs = int(draw.choice([13, 28, 31, 44, 58, 60, 64, 24]))
+            now, channels = conv(now, channels, outs, int(draw.choice([1, 3])), seed=seed), outs
+            now = now * relay.const(0.1)
+        elif kind == "depthwise":
+            now = conv(now, channels, channels, 3, groups=channels, seed=seed)
+        elif kind == "bias":
+            now = biased(now, channels, seed)
+        elif kind == "relu":
+            now = relay.nn.leaky_relu(now, 0.1)
+        elif kind == "scale":
+            now = relay.tanh(now) * relay.const(1.5)
+        elif kind == "sum":
+            now = now + relay.sigmoid(now)
+        elif kind == "pool":
+            now = relay.nn.max_pool2d(now, (3, 3), (1, 1), padding=(1, 1))
+        else:
+            now, channels = relay.concatenate([now, now], 1), channels * 2
+    same_answers(relay.Function([start], now), draw.randn(1, 21, 7, 7).astype("float32"))
