@@ -12,10 +12,10 @@ using Indices = Array<PrimExpr>;
 te::Tensor tile(const te::Tensor& x, const Array<PrimExpr>& reps) {
   size_t rank = x->shape.size(), out_rank = std::max(rank, reps.size());
   Indices shape;
+  auto count_of = [&](size_t back) { return back <= reps.size() ? reps[reps.size() - back] : PrimExpr(1); };
   for (size_t back = out_rank; back > 0; --back) {
     PrimExpr extent = back <= rank ? x->shape[rank - back] : PrimExpr(1);
-    PrimExpr count = back <= reps.size() ? reps[reps.size() - back] : PrimExpr(1);
-    shape.push_back(extent * tessera::cast(extent.dtype(), count));
+    shape.push_back(extent * tessera::cast(extent.dtype(), count_of(back)));
   }
   return compute(
       shape, "ax",
@@ -23,7 +23,9 @@ te::Tensor tile(const te::Tensor& x, const Array<PrimExpr>& reps) {
         Indices source;
         for (size_t i = 0; i < rank; ++i) {  // of an extent 0 no element is read
           PrimExpr extent = is_zero(x->shape[i]) ? make_const(x->shape[i].dtype(), 1) : x->shape[i];
-          source.push_back(floormod(at[out_rank - rank + i], extent));
+          const PrimExpr& index = at[out_rank - rank + i];
+          const bool stays = !as_int(extent) && is_one(count_of(rank - i));  // no division by what a run decides
+          source.push_back(stays ? index : floormod(index, extent));
         }
         return te::load(x, source);
       },
