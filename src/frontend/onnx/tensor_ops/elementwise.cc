@@ -32,8 +32,18 @@ Expr aligned(Operation& in, const Expr& rhs) {
   return missing > 0 ? expand_dims(rhs, static_cast<int>(own), missing) : rhs;
 }
 
+/// A constant of one element that is broadcast as a number, which kernels hold.
+Expr as_number(Operation& in, const Expr& x, const Expr& other) {
+  auto* constant = x.as<Constant>();
+  if (!constant || constant->data.size() != 1 || other.as<Constant>() || in.rank(x) > in.rank(other)) return x;
+  return constant->is_scalar() ? x : make_constant(constant->data.view({}, constant->data.dtype()));
+}
+
 Converter binary(const char* op) {
-  return [op](Operation& in) { return Values{call_op(op, {in[0], aligned(in, in[1])})}; };
+  return [op](Operation& in) {
+    Expr lhs = in[0], rhs = aligned(in, in[1]);
+    return Values{call_op(op, {as_number(in, lhs, rhs), as_number(in, rhs, lhs)})};
+  };
 }
 
 /// Any number of inputs, from left to right.
@@ -172,9 +182,9 @@ Values modulo(Operation& in) {
 /// The result has the type of the base.
 Values powered(Operation& in) {
   DataType base = in.dtype(in[0]), exponent = in.dtype(in[1]);
-  if (base == exponent && is_float(base)) return {power(in[0], aligned(in, in[1]))};
+  if (base == exponent && is_float(base)) return {power(in[0], as_number(in, aligned(in, in[1]), in[0]))};
   DataType work = is_float(base) ? base : DataType::Float(64);
-  Expr out = power(cast_to(in, in[0], work), cast_to(in, aligned(in, in[1]), work));
+  Expr out = power(cast_to(in, in[0], work), cast_to(in, as_number(in, aligned(in, in[1]), in[0]), work));
   return {cast_to(in, is_float(base) ? out : call_op("round", {out}), base)};
 }
 
