@@ -129,17 +129,17 @@ def test_converters_that_reject_are_collected_too_and_what_follows_is_looked_at(
         helper.make_node("Einsum", ["x", "x"], ["e"], name="open", equation="ij,kj->ik"),
         helper.make_node("Col2Im", ["e4", "r", "b"], ["q"], name="col2im"),
         helper.make_node("Relu", ["e"], ["y"]),
-        helper.make_node("ReduceSum", ["e", "axes"], ["z"], name="axes_at_run_time"),
+        helper.make_node("CumSum", ["e", "axis"], ["z"], name="axis_at_run_time"),
     ]
     path = save(
         tmp_path / "rejected.onnx", nodes,
         [value("x", ["n", 3]), value("e4", [1, 5, "h"]), value("r", [2], TensorProto.INT64), value("b", [2], TensorProto.INT64),
-         value("axes", [1], TensorProto.INT64)],
+         value("axis", [1], TensorProto.INT64)],
         [value("y", None), value("q", None), value("z", None)], values=[value("e", ["n", "n"])],
     )  # fmt: skip
     rows = {row["node"]: row for row in facts(path, code=1)["unsupported"]}
-    assert "col2im" in rows and "axes_at_run_time" in rows
-    assert "axes" in rows["axes_at_run_time"]["reason"]
+    assert "col2im" in rows and "axis_at_run_time" in rows
+    assert "axis" in rows["axis_at_run_time"]["reason"]
 
 
 def test_a_relay_text_is_told_by_its_operators(tmp_path):

@@ -184,6 +184,37 @@ def test_pools_over_one_and_three_dimensions():
     check("MaxPool", {"x": ("b", 3, "h", "w", "h")}, kernel_shape=[2, 2, 2])
 
 
+def test_indices_of_pools():
+    both = ("y", "i")
+    check("MaxPool", X, outputs=both, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
+    check("MaxPool", X, outputs=both, kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1])
+    check("MaxPool", {"x": ("b", 2, "t")}, outputs=both, kernel_shape=[2], strides=[2])
+
+    def want(x):
+        rows = np.arange(x.shape[2] // 2)[:, None] * 2
+        columns = np.arange(x.shape[3] // 2) * 2
+        blocks = np.stack([x[:, :, rows + i, columns + j] for i in (0, 1) for j in (0, 1)])
+        at = blocks.argmax(0)
+        planes = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], 1, 1) * x.shape[2] * x.shape[3]
+        return [blocks.max(0), planes + rows + at // 2 + (columns + at % 2) * x.shape[2]]
+
+    check("MaxPool", X, outputs=both, kernel_shape=[2, 2], strides=[2, 2], storage_order=1, want=want)
+
+
+def test_pools_are_undone():
+    nodes = [
+        helper.make_node("MaxPool", ["x"], ["z", "i"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("MaxUnpool", ["z", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    sizes = [{"b": 2, "c": 3, "h": 4, "w": 6}, {"b": 1, "c": 1, "h": 2, "w": 8}]
+    check_nodes(nodes, X, sizes=sizes)
+    nodes[1:] = [
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("MaxUnpool", ["z", "i", "shape"], ["y"], kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    check_nodes(nodes, X, sizes=sizes)
+
+
 def test_convolutions():
     check("Conv", CHANNELS, {"w": real(6, 4, 3, 3), "bias": real(6)}, pads=[1, 1, 1, 1])
     check("Conv", CHANNELS, {"w": real(6, 4, 3, 3)}, auto_pad="SAME_UPPER", strides=[2, 2])
@@ -348,6 +379,70 @@ def test_attention():
     check("Attention", {"q": flat, "k": keys, "v": keys}, opset=23, q_num_heads=2, kv_num_heads=2)
 
 
+MICROSOFT = "com.microsoft"
+
+
+def check_as_fixed(op, shapes, constants, outputs, make, sizes, order=None, **attributes):
+    """Against programs for fixed shapes, each of which knows its values of integers too."""
+    names = order or [*shapes, *constants]
+    node = helper.make_node(op, names, list(outputs), domain=MICROSOFT, **attributes)
+
+    def want(**values):
+        whole = {name: value for name, value in values.items() if value.dtype != np.float32}
+        inputs = {name: (value.shape, value.dtype) for name, value in values.items() if name not in whole}
+        model = model_of([node], inputs, {**constants, **whole}, outputs=outputs, domain=MICROSOFT)
+        out = program_of(model)(*[values[name] for name in inputs])
+        return [part.numpy() for part in ([out] if hasattr(out, "numpy") else out)]
+
+    check_nodes([node], shapes, constants, make, sizes, want, outputs=outputs, domain=MICROSOFT)
+
+
+def test_attention_of_packed_projections():
+    sizes = [{"b": 2, "t": 4}, {"b": 1, "t": 7}]
+    weights = {"w": real(8, 24), "bias": real(24)}
+    make = {"mask": lambda *shape: rng.integers(1, 4, shape).astype("int32")}
+    for mask in (("b",), ("b", "t")):
+        shapes = {"x": ("b", "t", 8), "mask": mask}
+        order = ["x", "w", "bias", "mask"]
+        check_as_fixed("Attention", shapes, weights, ("y",), make, sizes, order, num_heads=2, unidirectional=1)
+
+
+def test_attention_of_many_heads():
+    shapes = {"q": ("b", "t", 8), "k": ("b", "h", 8), "v": ("b", "h", 8)}
+    check_as_fixed("MultiHeadAttention", shapes, {}, ("y",), {}, SIZES, num_heads=2)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"local_window_size": 2}, {"do_rotary": 1}])
+def test_queries_that_share_keys(attributes):
+    """A prompt, and further tokens behind a past whose length a run decides."""
+    shapes = {"q": ("b", "t", 64), "k": ("b", "t", 32), "v": ("b", "t", 32)}
+    shapes |= {"past_k": ("b", 2, "p", 16), "past_v": ("b", 2, "p", 16), "last": ("b",), "total": (1,)}
+    angles = np.arange(16)[:, None] / 10.0 ** np.linspace(0, 2, 8)
+    tables = {"cos": np.cos(angles).astype("float32"), "sin": np.sin(angles).astype("float32")}
+    tables = tables if "do_rotary" in attributes else {}
+    for past, length in ((5, 1), (3, 2)):
+        sizes = [{"b": 2, "t": length, "p": past}, {"b": 1, "t": length, "p": past + 2}]
+        totals = iter([past + length, past + 2 + length])
+        now = {}
+
+        def last(b, totals=totals, now=now):
+            now["total"] = next(totals)
+            return np.full(b, now["total"] - 1, "int32")
+
+        make = {"last": last, "total": lambda n, now=now: np.array([now["total"]], "int32")}
+        outputs = ("y", "new_k", "new_v")
+        check_as_fixed(
+            "GroupQueryAttention", shapes, tables, outputs, make, sizes, num_heads=4, kv_num_heads=2, **attributes
+        )
+
+
+def test_embeddings_of_dynamic_length():
+    shapes = {"ids": ("b", "t"), "segments": ("b", "t")}
+    tables = {"words": real(9, 8), "positions": real(8, 8), "kinds": real(2, 8), "gamma": real(8), "beta": real(8)}
+    make = {name: lambda *shape: rng.integers(0, 2, shape).astype("int32") for name in shapes}
+    check_as_fixed("EmbedLayerNormalization", shapes, tables, ("y", "n"), make, SIZES)
+
+
 # ---- extents by name --------------------------------------------------------------------------------------------------
 
 
@@ -470,3 +565,13 @@ def test_the_error_names_the_node_that_is_wrong():
     constants = {"w": real(4, 3, 3, 3), "bias": real(4).astype("float64")}
     with pytest.raises(Exception, match="in node Conv stem"):
         text_of(nodes, {"x": ("b", 3, "h", "w")}, constants)
+
+
+def test_a_constant_of_one_element_is_a_number():
+    nodes = [node("Pow", "x two", "z"), node("Mul", "half z", "y")]
+    constants = {"two": np.full(1, 2, "float32"), "half": np.full((1, 1), 0.5, "float32")}
+    text = text_of(nodes, {"x": ("b", "t")}, constants)
+    assert "power(%x, 2f" in text and "multiply(0.5f" in text
+    check_nodes(nodes, {"x": ("b", "t")}, constants)
+    alone = {"x": ("b",)}  # of fewer dimensions than the constant
+    check_nodes([node("Mul", "half x", "y")], alone, constants)

@@ -2,11 +2,13 @@
 
 #include <cmath>
 
+#include "frontend/common/extents.h"
 #include "frontend/common/heads.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/fused_attention.h"
 #include "frontend/onnx/nn/windows.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
+#include "ir/prim/ops.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/norm.h"
 #include "relay/inspect.h"
@@ -126,15 +128,18 @@ Values embed_layer_normalization(Operation& in) {
   if (in.has(8)) {
     total = add(total, checked_take(in, in[3], in[8], 0));
   } else {
-    int64_t length = in.static_shape(in[0], "EmbedLayerNormalization")[1];
-    total = add(total, slice(in[3], 0, 0, length));
+    const int64_t* length = as_int(in.shape(in[0])[1]);
+    total =
+        add(total, length ? slice(in[3], 0, 0, *length) : checked_take(in, in[3], positions_along(in, in[0], 1), 0));
   }
   if (in.has(1)) total = add(total, checked_take(in, in[4], in[1], 0));
   Expr out = layer_norm(total, in[5], in[6], in.number("epsilon", 1e-12)), lengths;
   if (in.has(7)) {
     lengths = sum(cast_if_needed(in, in[7], DataType::Int(32)), {PrimExpr(1)});
   } else {
-    lengths = filled(0, {in.static_shape(in[0], "EmbedLayerNormalization")[0]}, DataType::Int(32));
+    const int64_t* batch = as_int(in.shape(in[0])[0]);
+    lengths = batch ? filled(0, {*batch}, DataType::Int(32))
+                    : sum(zeros_like(cast_if_needed(in, in[0], DataType::Int(32))), {PrimExpr(1)});
   }
   return {out, lengths, total};
 }

@@ -3,9 +3,11 @@
 #include <cmath>
 
 #include "base/dtypes.h"
+#include "frontend/common/extents.h"
 #include "frontend/common/heads.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/fused_attention.h"
+#include "frontend/onnx/nn/pad_dynamic.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "relay/attrs/index.h"
 #include "relay/inspect.h"
@@ -21,6 +23,8 @@ int64_t fixed_extent(Operation& in, const Expr& x, size_t axis, const char* what
   if (!extent) in.unknown(std::string(what) + " must be known", x);
   return extent->value;
 }
+
+bool is_fixed(Operation& in, const Expr& x, size_t axis) { return in.shape(x)[axis].as<IntImm>(); }
 
 /// softmax(scale * query * key^T + bias) * value, of heads; keys and values may have fewer heads.
 struct Scores {
@@ -61,6 +65,8 @@ Expr seen_by(Operation& in, const Expr& given, const Expr& data, const Expr& key
   Expr mask = cast_if_needed(in, given, kInt64);
   size_t rank = in.rank(mask);
   if (rank == 1) {
+    if (!is_fixed(in, data, 0) && same_extent(in.shape(mask)[0], in.shape(data)[0]))
+      return less(counting(in, key, 3), reshape(mask, int_array({-1, 1, 1, 1})));
     int64_t count = fixed_extent(in, mask, 0, "the mask of attention"), batch = fixed_extent(in, data, 0, "the batch");
     auto part = [&](int64_t i) {
       return reshape(slice(mask, 0, i * batch, (i + 1) * batch), int_array({-1, 1, 1, 1}));
@@ -155,8 +161,7 @@ Values multi_head_attention(Operation& in) {
   Scores scores(in, query, key, value);
   double hidden = in.number("mask_filter_value", -10000);
   if (in.has(4)) {
-    bool is_begins =
-        in.rank(in[4]) == 1 && fixed_extent(in, in[4], 0, "the mask") != fixed_extent(in, query, 0, "the batch");
+    bool is_begins = in.rank(in[4]) == 1 && !same_extent(in.shape(in[4])[0], in.shape(query)[0]);
     if (is_begins) in.unsupported("a mask of begins of packed rows");
     scores.add_mask(seen_by(in, in[4], query, key), hidden);
   }
@@ -164,6 +169,35 @@ Values multi_head_attention(Operation& in) {
   if (in.has(5)) scores.add_bias(in[5]);
   return {merge_heads(scores.attended()), key, value};
 }
+
+/// How many keys GroupQueryAttention has: old ones (input 3), and the most of a row with those that are new (input 6).
+struct CacheSizes {
+  Operation& in;
+  std::optional<int64_t> past, total;
+  Expr length;  // of what is new, as a vector of one number
+  bool is_first = false, is_all_new = false;
+
+  CacheSizes(Operation& op, const Expr& query) : in(op) {
+    auto extent = [&](const Expr& x) {
+      auto* known = in.shape(x)[2].as<IntImm>();
+      return known ? std::optional<int64_t>(known->value) : std::nullopt;
+    };
+    past = in.has(3) ? extent(in[3]) : 0;
+    if (std::optional<std::vector<int64_t>> known = in.constant_ints(in[6])) total = known->at(0);
+    std::optional<int64_t> fresh = extent(query);
+    length = fresh ? make_ints({*fresh}) : reshape(extent_at_run_time(in, query, 2), int_array({1}));
+    is_first = total && fresh && *total == *fresh;
+    is_all_new = past == 0 && (is_first || (!in.has(3) && !(total && fresh)));
+  }
+  /// A cache with room for all keys.
+  Expr with_room(const Expr& cache) const {
+    if (past && total) return pad_with(cache, {0, 0, 0, 0}, {0, 0, std::max<int64_t>(*total - *past, 0), 0}, 0);
+    Expr all = reshape(cast_if_needed(in, in[6], kInt64), int_array({1}));
+    Expr more = maximum(subtract(all, extent_at_run_time(in, cache, 2)), make_ints({0}));
+    return padded_at_run_time(in, cache, concatenate({make_ints({0}), more}, 0), {2}, make_scalar(0, in.dtype(cache)),
+                              "constant");
+  }
+};
 
 /// Inputs: query (or all three packed), key, value, past key and value, the last position of each row, the length of the
 /// longest with what is new, cosines, sines, positions, what is added to scores. New keys are written behind the old
@@ -176,19 +210,17 @@ Values group_query_attention(Operation& in) {
   int64_t heads = in.integer("num_heads"), key_heads = in.integer("kv_num_heads");
   if (heads < 1 || key_heads < 1) in.invalid("there are no heads");
   Expr query = in[0], key = in.get_or(1, nullptr), value = in.get_or(2, nullptr);
-  int64_t width = fixed_extent(in, query, 2, "the width of heads"), length = fixed_extent(in, query, 1, "the length");
+  int64_t width = fixed_extent(in, query, 2, "the width of heads");
   if (!key.defined()) {
     int64_t size = width / (heads + 2 * key_heads), first = heads * size, second = first + key_heads * size;
     value = slice(query, 2, second, width), key = slice(query, 2, first, second), query = slice(query, 2, 0, first);
   }
   query = split_heads(query, heads), key = split_heads(key, key_heads), value = split_heads(value, key_heads);
-  int64_t total = in.needed_ints(in[6], "total_sequence_length").at(0);
-  int64_t past = in.has(3) ? fixed_extent(in, in[3], 2, "the length of the past") : 0, keys = std::max(past, total);
-  bool is_first = total == length;
+  CacheSizes sizes(in, query);
   // Where the first of the new keys goes, in each row.
   Expr last = reshape(cast_if_needed(in, in[5], kInt64), int_array({-1, 1, 1, 1})), begin = make_ints({0});
-  if (!is_first) begin = maximum(subtract(add(last, make_ints({1})), make_ints({length})), make_ints({0}));
-  Expr position = add(counting(length, 2), begin);  // (batch or 1, 1, length, 1)
+  if (!sizes.is_first) begin = maximum(subtract(add(last, make_ints({1})), sizes.length), make_ints({0}));
+  Expr position = add(counting(in, query, 2), begin);  // (batch or 1, 1, length, 1)
   if (in.integer("do_rotary", 0) != 0) {
     Expr at = in.has(9) ? cast_if_needed(in, in[9], kInt64) : squeeze(position, int_array({1, 3}));
     auto cached = [&](size_t i) { return expand_dims(checked_take(in, in[i], at, 0), 1); };
@@ -198,19 +230,17 @@ Values group_query_attention(Operation& in) {
     key = rotated(in, key, cached(7), cached(8), turned, is_interleaved);
   }
   auto written = [&](const Expr& fresh, size_t i) {
-    if (past == 0 && keys == length) return fresh;
-    Expr buffer = in[i];
-    buffer = pad_with(buffer, {0, 0, 0, 0}, {0, 0, keys - past, 0}, 0);
-    return call_op("scatter", {buffer, broadcast_to_like(position, fresh), fresh},
+    if (sizes.is_all_new) return fresh;
+    return call_op("scatter", {sizes.with_room(in[i]), broadcast_to_like(position, fresh), fresh},
                    make_attrs<ScatterAttrs>([](auto& attrs) { attrs.axis = 2; }));
   };
-  if (past == 0 && keys != length && !in.has(3)) in.invalid("the total length asks for a past that is not there");
+  if (!sizes.is_all_new && !in.has(3)) in.invalid("the total length asks for a past that is not there");
   Expr all_keys = written(key, 3), all_values = written(value, 4);
   Scores scores(in, query, all_keys, all_values);
   scores.cap = in.number("softcap", 0);
-  scores.add_mask(call_op("less_equal", {counting(keys, 3), position}), kNever);
+  scores.add_mask(call_op("less_equal", {counting(in, all_keys, 3), position}), kNever);
   if (int64_t window = in.integer("local_window_size", -1); window > 0)
-    scores.add_mask(greater(counting(keys, 3), subtract(position, make_ints({window}))), kNever);
+    scores.add_mask(greater(counting(in, all_keys, 3), subtract(position, make_ints({window}))), kNever);
   if (in.has(10)) scores.add_bias(in[10]);
   return {merge_heads(scores.attended()), all_keys, all_values};
 }

@@ -1,14 +1,17 @@
 // Pools, and what undoes them.
 
+#include "frontend/common/extents.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/pad_dynamic.h"
 #include "frontend/onnx/nn/windows.h"
 #include "frontend/onnx/tensor_ops/checked_indices.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/reduce.h"
+#include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/type/type_of.h"
+#include "runtime/function/element.h"
 
 #include <cmath>
 #include <utility>
@@ -143,8 +146,69 @@ Values max_pool_with_indices(Operation& in, const PoolWindows& pool) {
   return {reduce("max", all, {PrimExpr(0)}), add(indices, reshape_to(make_ints(of_channels), channel_shape))};
 }
 
+Expr int64_number(int64_t value) { return make_constant(int_scalar(value, DataType::Int(64))); }
+
+/// How many windows there are along an axis whose extent a run decides.
+Expr windows_at_run_time(Operation& in, const PoolWindows& pool, size_t i) {
+  const int64_t before = pool.padding[i], after = pool.padding[i + pool.spatial()], stride = pool.strides[i];
+  Expr extent = extent_at_run_time(in, in[0], static_cast<int>(i) + 2);
+  Expr room = add(extent, int64_number(before + after - dilated(pool.kernel[i], pool.dilations[i])));
+  auto divided = [&](const Expr& x) { return call_op("floor_divide", {x, int64_number(stride)}); };
+  if (!pool.rounds_up) return add(divided(room), int64_number(1));
+  // None begins in the padding behind the data.
+  return minimum(add(divided(add(room, int64_number(stride - 1))), int64_number(1)),
+                 divided(add(extent, int64_number(before + stride - 1))));
+}
+
+/// The same as `max_pool_with_indices` for extents that a run decides: elements of windows are taken by index.
+Values max_pool_with_indices_at_run_time(Operation& in, const PoolWindows& pool) {
+  const size_t spatial = pool.spatial(), rank = spatial + 2;
+  std::vector<int64_t> before(rank, 0), after(rank, 0);
+  for (size_t i = 0; i < spatial; ++i) {
+    before[i + 2] = pool.padding[i];
+    after[i + 2] = pool.padding[i + spatial] + (pool.rounds_up ? pool.strides[i] : 0);
+  }
+  std::vector<Expr> begins;
+  for (size_t i = 0; i < spatial; ++i)
+    begins.push_back(multiply(call_op("dyn.iota", {windows_at_run_time(in, pool, i)}), int64_number(pool.strides[i])));
+  Expr padded = pad_with(in[0], before, after, lowest(in.dtype(in[0])));
+  Array<Expr> slices;
+  std::vector<std::vector<int64_t>> elements(spatial);  // where in its window each slice is from
+  for (const std::vector<int64_t>& element : indices_of(pool.kernel)) {
+    Expr part = padded;
+    for (size_t i = 0; i < spatial; ++i) {
+      elements[i].push_back(element[i] * pool.dilations[i]);
+      part = take(part, add(begins[i], int64_number(elements[i].back())), static_cast<int>(i) + 2);
+    }
+    slices.push_back(part);
+  }
+  Expr all = stack(slices, 0);
+  Expr chosen = call_op("argmax", {all}, make_attrs<ArgReduceAttrs>([](auto& attrs) { attrs.axis = {PrimExpr(0)}; }));
+  auto along = [&](const Expr& numbers, size_t axis) {
+    int behind = static_cast<int>(rank - axis) - 1;
+    return behind ? expand_dims(numbers, 1, behind) : numbers;
+  };
+  const bool by_column = in.integer("storage_order", 0) != 0;
+  Expr offset;
+  for (size_t k = 0; k < spatial; ++k) {
+    size_t i = by_column ? spatial - 1 - k : k;
+    Expr at =
+        add(subtract(along(begins[i], i + 2), int64_number(pool.padding[i])), take(make_ints(elements[i]), chosen, 0));
+    Expr extent = extent_at_run_time(in, in[0], static_cast<int>(i) + 2);
+    offset = offset.defined() ? add(multiply(offset, extent), at) : at;
+  }
+  Expr channels = extent_at_run_time(in, in[0], 1), size = int64_number(1);
+  for (size_t i = 0; i < spatial; ++i) size = multiply(size, extent_at_run_time(in, in[0], static_cast<int>(i) + 2));
+  Expr planes =
+      add(multiply(along(positions_along(in, in[0], 0), 0), channels), along(positions_along(in, in[0], 1), 1));
+  return {reduce("max", all, {PrimExpr(0)}), add(multiply(planes, size), offset)};
+}
+
 Values max_pool_node(Operation& in) {
-  if (in.wants(1)) return max_pool_with_indices(in, pool_of(in));
+  if (in.wants(1)) {
+    PoolWindows pool = pool_of(in);
+    return in.fixed_shape(in[0]) ? max_pool_with_indices(in, pool) : max_pool_with_indices_at_run_time(in, pool);
+  }
   Expr data = in[0];
   PoolWindows pool = pool_of(in, &data, lowest(in.dtype(data)));
   return {max_pool(data, pool)};
@@ -222,15 +286,51 @@ Values global_lp_pool(Operation& in) {
   return {root(in, sum(powers(in[0], p), spatial_axes(in), true), p)};
 }
 
+/// The same as `max_unpool` for shapes that a run decides.
+Expr max_unpool_at_run_time(Operation& in, const Ints& kernel, const Ints& strides, const Ints& pads) {
+  const size_t spatial = kernel.size();
+  DataType dtype = in.dtype(in[0]);
+  Array<Expr> extents;
+  Ints axes;
+  for (size_t i = 0; i < spatial + 2; ++i) {
+    Expr extent = extent_at_run_time(in, in[0], static_cast<int>(i));
+    axes.push_back(static_cast<int64_t>(i));
+    if (i >= 2) {
+      int64_t more = kernel[i - 2] - strides[i - 2] - pads[i - 2] - pads[i - 2 + spatial];
+      extent = add(multiply(extent, int64_number(strides[i - 2])), int64_number(more));
+    }
+    extents.push_back(reshape(extent, int_array({1})));
+  }
+  Expr shape = concatenate(extents, 0), count = reshape(reduce("prod", shape, int_array({0})), int_array({1}));
+  Expr none = call_op("dyn.full", {make_scalar(0, dtype), count},
+                      make_attrs<InitOpAttrs>([&](auto& attrs) { attrs.dtype = dtype; }));
+  Expr flat = call_op("scatter", {none, reshape(in[1], int_array({-1})), reshape(in[0], int_array({-1}))},
+                      make_attrs<ScatterAttrs>([&](auto& attrs) {
+                        attrs.axis = 0;
+                        attrs.checked_as = run_time_name(in);
+                      }));
+  Expr out = call_op("dyn.reshape", {flat, shape}, make_attrs<ReshapeAttrs>([](auto& attrs) {
+                       attrs.newshape = int_array({-1});
+                       attrs.allowzero = true;
+                     }));
+  if (!in.has(2)) return out;
+  Expr more = subtract(cast_if_needed(in, in[2], DataType::Int(64)), shape);
+  Expr before = make_ints(std::vector<int64_t>(spatial + 2, 0));
+  return padded_at_run_time(in, out, concatenate({before, more}, 0), axes, make_scalar(0, dtype), "constant");
+}
+
 /// Puts each element where its index says in a tensor of zeros, whose shape the pool would have had; a larger shape that
 /// is asked for is filled up behind.
 Values max_unpool(Operation& in) {
-  Ints shape = in.static_shape(in[0], "MaxUnpool"), kernel = in.integers("kernel_shape");
+  Ints kernel = in.integers("kernel_shape");
   size_t spatial = in.spatial(in[0]);
   check_windows(in, spatial);
   if (kernel.size() != spatial) in.invalid("kernel_shape is missing");
   Ints strides = in.integers("strides", std::vector<int64_t>(spatial, 1));
   Ints pads = in.integers("pads", std::vector<int64_t>(2 * spatial, 0));
+  if (!in.fixed_shape(in[0]) || (in.has(2) && !in.constant_ints(in[2])))
+    return {max_unpool_at_run_time(in, kernel, strides, pads)};
+  Ints shape = in.static_shape(in[0], "MaxUnpool");
   std::vector<int64_t> result = shape;
   for (size_t i = 0; i < spatial; ++i)
     result[i + 2] = (shape[i + 2] - 1) * strides[i] - pads[i] - pads[i + spatial] + kernel[i];
