@@ -365,7 +365,7 @@ PrimExpr CanonicalSimplifier::compute(const PrimExpr& e) {
   return kind_of(out) == Kind::LT && is_index_type(as_binary(out)->a.dtype()) ? divide_out(out) : out;
 }
 
-// x * 16 + y < 70   =>   x * 8 + y // 2 < 35, and where y // 2 is known to be 0 it goes away
+// x * 16 + y < 32   =>   x < 2   where 0 <= y < 16; where a quotient of y would be left, the first form is cheaper
 PrimExpr CanonicalSimplifier::divide_out(const PrimExpr& e) {
   const int64_t* limit = as_int(as_binary(e)->b);
   if (!limit || kind_of(as_binary(e)->a) != Kind::Add) return e;
@@ -381,7 +381,7 @@ PrimExpr CanonicalSimplifier::divide_out(const PrimExpr& e) {
   separate(*sum, d, &divisible, &rest);
   exact_divide(&divisible, d);
   std::optional<DigitSum> quotient_of_rest = quotient(rest, d, true);
-  if (!quotient_of_rest || !add_sum(&divisible, *quotient_of_rest, 1)) return e;
+  if (!quotient_of_rest || !quotient_of_rest->digits.empty() || !add_sum(&divisible, *quotient_of_rest, 1)) return e;
   PrimExpr left = expr_of(divisible);
   if (!left.defined()) return e;
   return visit(bare_node(Kind::LT, left, make_const(left.dtype(), *limit / d)));

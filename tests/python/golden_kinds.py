@@ -87,10 +87,6 @@ KINDS = {
         (r"r(_\d)? = T.var\(\"\w+x8\"\)", r"B\[cse_var_1:cse_var_1 \+ 8\] = T.(let|call_llvm_pure_intrin)\(.*"),
         {"tir_passes": ("LowerIntrin.parallel_llvm",)},
     ),
-    "comparisons are divided by a common factor": Kind(
-        (r"if T.likely\(io \* .*",),
-        {"tir_passes": ("Simplify.guarded",)},
-    ),
     "statements that do nothing are left out": Kind(
         (r"T.evaluate\(0\)",),
         {"tir_passes": ("Simplify.simp",)},

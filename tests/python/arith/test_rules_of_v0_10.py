@@ -278,3 +278,10 @@ class TestReductions:
         )
         where = arith.Analyzer().canonical_simplify(best((self.k.var, self.A[self.k]), self.k)[0])
         assert len(where.source) == 2
+
+
+def test_a_guard_is_divided_only_where_nothing_of_the_rest_is_left():
+    within = arith.Analyzer()
+    within.bind(y, Range(0, 16))
+    is_simplified("simplify", x * 16 + y < 32, x < 2, within)
+    is_simplified("simplify", x * 16 + y < 70, x * 16 + y < 70, within)
