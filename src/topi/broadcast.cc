@@ -13,10 +13,17 @@ std::string shape_text(const Array<PrimExpr>& shape) {
   return out + ")";
 }
 
-/// The extent that `a` and `b` are both broadcast to; empty when they cannot be.
+/// Equal, also as numbers of different types.
+bool same_extent(const PrimExpr& a, const PrimExpr& b) {
+  const int64_t *x = as_int(a), *y = as_int(b);
+  return x && y ? *x == *y : expr_equal(a, b);
+}
+
+/// The extent that `a` and `b` are both broadcast to, of the wider type; empty when they cannot be.
 PrimExpr common_extent(const PrimExpr& a, const PrimExpr& b) {
   if (is_one(a)) return b;
-  if (is_one(b) || expr_equal(a, b)) return a;
+  if (is_one(b)) return a;
+  if (same_extent(a, b)) return a.dtype().bits >= b.dtype().bits ? a : b;
   bool a_known = as_int(a), b_known = as_int(b);
   if (a_known && b_known) return nullptr;
   if (a_known) return a;
@@ -59,7 +66,7 @@ Array<PrimExpr> broadcast_indices(const Array<PrimExpr>& indices, const Array<Pr
   for (size_t i = 0; i < shape.size(); ++i) {
     const PrimExpr index = indices[skipped + i], extent = shape[i];
     PrimExpr zero = make_zero(index.dtype());
-    if (expr_equal(extent, common[skipped + i])) {
+    if (same_extent(extent, common[skipped + i])) {
       out.push_back(index);
     } else if (is_one(extent)) {
       out.push_back(zero);

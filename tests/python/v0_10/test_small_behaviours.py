@@ -115,8 +115,52 @@ def test_the_index_of_an_extreme_has_the_type_of_the_first_extent():
 
 def test_extents_of_32_and_64_bits_unify():
     wide = relay.var("a", relay.TensorType((tir.IntImm("int64", 4),), "float32"))
-    assert typed(relay.add(wide, relay.var("b", shape=(4,)))).ret_type.shape[0] == 4
+    narrow = relay.var("b", shape=(4,))
+    for sum_ in (relay.Function([wide, narrow], wide + narrow), relay.Function([wide, narrow], narrow + wide)):
+        assert typed(sum_).ret_type.shape[0] == 4
+        got = relay.create_executor("graph", tvm.IRModule.from_expr(sum_)).evaluate()(*[np.ones(4, "float32")] * 2)
+        np.testing.assert_array_equal(got.numpy(), np.full(4, 2))
     relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([wide], wide, relay.TensorType((4,), "float32"))))
+
+
+def test_a_shape_of_64_bits_gives_extents_of_64_bits():
+    shape = relay.const(np.array([2, 3], "int64"), "int64")
+    x = relay.var("x", shape=(3,))
+    for made in (relay.ones(shape, "float32"), relay.full(relay.const(1.0), shape), relay.broadcast_to(x, shape)):
+        function = typed(made)
+        assert [extent.dtype for extent in function.ret_type.shape] == ["int64", "int64"]
+        got = relay.create_executor("graph", tvm.IRModule.from_expr(function)).evaluate()(
+            *[np.ones(3, "float32")] * len(function.params)
+        )
+        np.testing.assert_array_equal(got.numpy(), np.ones((2, 3)))
+
+
+def test_errors_of_registration_binding_and_calls_are_of_v0_10s_kind():
+    with pytest.raises(tvm.TVMError):
+        relay.op.register("nn.relu", "again")
+    x, other = relay.var("x", shape=(2,)), relay.var("x", shape=(2,))
+    with pytest.raises(tvm.TVMError):
+        relay.build_module.bind_params_by_name(relay.Function([x, other], x + other), {"x": tvm.nd.array(np.ones(2))})
+    call = relay.create_executor("vm", tvm.IRModule.from_expr(relay.Function([x], relay.abs(x)))).evaluate()
+    with pytest.raises(tvm.TVMError):
+        call(np.ones(3, "float32"))
+
+
+def test_one_compiled_function_takes_one_scale_or_one_for_each_channel():
+    x, code = relay.var("x", shape=(2, 3)), relay.var("code", shape=(), dtype="int32")
+    scale, zero = relay.var("s", shape=(relay.Any(),)), relay.var("z", shape=(relay.Any(),), dtype="int32")
+    out = relay.qnn.op.simulated_quantize(x, scale, zero, axis=1, out_dtype=code)
+    call = relay.create_executor("vm", tvm.IRModule.from_expr(relay.Function([x, code, scale, zero], out))).evaluate()
+    int8 = np.int32(topi.nn.qnn.SQNN_DTYPE_TO_CODE["int8"])
+    for scales in ([0.5], [0.5, 0.25, 1]):
+        got = call(np.ones((2, 3), "float32"), int8, np.array(scales, "float32"), np.zeros(len(scales), "int32"))
+        np.testing.assert_array_equal(got.numpy(), np.ones((2, 3)) / scales)
+
+
+def test_one_element_serves_channels_of_any_number():
+    x, one = relay.var("x", shape=(1, relay.Any(), 4)), relay.var("a", shape=(1,))
+    for made in (relay.nn.prelu(x, one), relay.nn.bias_add(x, one)):
+        assert len(typed(made).ret_type.shape) == 3
 
 
 def test_shapes_given_as_lists_are_constants_of_32_bits():

@@ -7,7 +7,7 @@ from typing import Any
 from ...tir import IntImm, PrimExpr
 from ..expr import Constant, Expr, TupleWrapper, const
 
-__all__ = ["as_list", "as_tensor", "is_dynamic", "number_or_tensor"]
+__all__ = ["as_list", "as_shape", "as_tensor", "is_dynamic", "number_or_tensor"]
 
 
 def is_dynamic(*values: Any) -> bool:
@@ -22,6 +22,13 @@ def as_list(value: Any) -> list[Any]:
     if isinstance(value, (int, PrimExpr)) or not hasattr(value, "__iter__"):
         value = [value]
     return [_number(item) for item in value]
+
+
+def as_shape(value: Any) -> list[Any]:
+    """The same for extents: those of a constant tensor of int64 are of that type."""
+    numbers = as_list(value)
+    is_wide = isinstance(value, Constant) and value.data.dtype == "int64"
+    return [IntImm("int64", number) for number in numbers] if is_wide else numbers
 
 
 def _number(item: Any) -> Any:

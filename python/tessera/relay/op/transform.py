@@ -10,7 +10,7 @@ from typing import Any
 
 from ..expr import Call, Constant, Expr, Tuple, TupleWrapper, const
 from . import dyn
-from ._arguments import as_list, as_tensor, is_dynamic, number_or_tensor
+from ._arguments import as_list, as_shape, as_tensor, is_dynamic, number_or_tensor
 from ._make import call_op
 
 __all__ = [
@@ -166,7 +166,7 @@ def full(fill_value: Any, shape: Any = (), dtype: str = "") -> Call:
     """A tensor filled with one value."""
     if is_dynamic(shape):
         return dyn._make.full(fill_value, shape, dtype)
-    return call_op("full", [fill_value], {"shape": as_list(shape), "dtype": dtype})
+    return call_op("full", [fill_value], {"shape": as_shape(shape), "dtype": dtype})
 
 
 def full_like(data: Expr, fill_value: Any) -> Call:
@@ -178,14 +178,14 @@ def zeros(shape: Any, dtype: str) -> Call:
     """A tensor of zeros."""
     if is_dynamic(shape):
         return dyn._make.zeros(shape, dtype)
-    return call_op("zeros", [], {"shape": as_list(shape), "dtype": dtype})
+    return call_op("zeros", [], {"shape": as_shape(shape), "dtype": dtype})
 
 
 def ones(shape: Any, dtype: str) -> Call:
     """A tensor of ones."""
     if is_dynamic(shape):
         return dyn._make.ones(shape, dtype)
-    return call_op("ones", [], {"shape": as_list(shape), "dtype": dtype})
+    return call_op("ones", [], {"shape": as_shape(shape), "dtype": dtype})
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32") -> Call:
@@ -237,7 +237,7 @@ def broadcast_to(data: Expr, shape: Any) -> Call:
     """Broadcast to a shape: extents of 1 repeated, dimensions added in front."""
     if is_dynamic(shape):
         return dyn._make.broadcast_to(data, shape)
-    return call_op("broadcast_to", [data], {"shape": as_list(shape)}, _INIT)
+    return call_op("broadcast_to", [data], {"shape": as_shape(shape)}, _INIT)
 
 
 def broadcast_to_like(data: Expr, broadcast_type: Expr) -> Call:
