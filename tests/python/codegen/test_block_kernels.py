@@ -58,7 +58,7 @@ def test_other_reductions_start_from_their_identity(kind, name):
 
 
 def argmax_by_threads(threads, rows=6, columns=100):
-    """The largest element of each row and its index; of equal ones the first."""
+    """The largest element of each row and its index; of equal ones the first. No threads: a block walks through its row."""
     indices, values = te.placeholder((rows, columns), "int32", name="I"), te.placeholder((rows, columns), name="V")
     k = te.reduce_axis((0, columns), "k")
 
@@ -70,14 +70,15 @@ def argmax_by_threads(threads, rows=6, columns=100):
     where, most = te.compute((rows,), lambda i: argmax((indices[i, k], values[i, k]), axis=k), name="B")
     sch = tir.Schedule(te.create_prim_func([indices, values, where, most]))
     i, k = sch.get_loops("B")
-    _, ki = sch.split(k, [None, threads])
     sch.bind(i, "blockIdx.x")
-    sch.bind(ki, "threadIdx.x")
+    if threads:
+        _, ki = sch.split(k, [None, threads])
+        sch.bind(ki, "threadIdx.x")
     return sch
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-@pytest.mark.parametrize("threads", [1, 16, 32, 33])
+@pytest.mark.parametrize("threads", [0, 1, 16, 32, 33])
 def test_a_block_reduces_tuples_across_threads(kind, threads):
     values = np.random.default_rng(0).integers(-9, 9, (6, 100)).astype("float32")
     indices = np.broadcast_to(np.arange(100, dtype="int32"), (6, 100)).copy()
@@ -91,7 +92,7 @@ def test_a_block_reduces_tuples_across_threads(kind, threads):
 
 @pytest.mark.skipif(not shutil.which("nvcc"), reason="nvcc is not installed")
 def test_no_load_of_a_buffer_that_the_kernel_writes_is_non_coherent():
-    source = tessera.build(argmax_by_threads(1).mod, target="cuda -arch=sm_80").imported_modules[0].get_source()
+    source = tessera.build(argmax_by_threads(0).mod, target="cuda -arch=sm_80").imported_modules[0].get_source()
     assert "__restrict__" not in source
     assert "ld.global.nc" not in nvcc.compile_in_process(source, "sm_80").decode()
 
