@@ -312,7 +312,7 @@ def operators() -> set[str]:
     for path in sorted((TOP / "src/op").rglob("*.cc")):
         text = path.read_text()
         names.update(re.findall(rf"\b\w*[Rr]ecord(?:<[^;{{}}]*?>)?\(\s*{word}\s*[,)]", text))
-        for list_of_names in re.findall(r"for \(const char\* name : \{([^}]*)\}\)\s*\{?\s*OpRecord\(name\)", text):
+        for list_of_names in re.findall(r"for \(const char\* name :\s*\{([^}]*)\}\)\s*\{?\s*OpRecord\(name\)", text):
             names.update(re.findall(word, list_of_names))
         if "OpRecord record(row.name)" in text:
             names.update(re.findall(rf"^\s*\{{{word},", text, re.MULTILINE))

@@ -90,6 +90,11 @@ const UnaryRow kUnary[] = {
     {"isinf", [](PrimExpr e) { return isinf(e); }},
     {"logical_not", [](PrimExpr e) { return logical_not(e); }},
     {"bitwise_not", [](PrimExpr e) { return ~e; }},
+    {"hardswish",
+     [](PrimExpr e) {
+       auto number = [&](double value) { return make_const(e.dtype(), value); };
+       return div(e * max(min(e + number(3), number(6)), number(0)), number(6));
+     }},
 };
 
 [[maybe_unused]] const bool elementwise_registered = [] {

@@ -78,6 +78,14 @@ Exprs clip_gradient(const Call* call, const Expr& grad) {
   return {where(call_op("logical_and", {above, below}), grad, zeros_like(grad))};
 }
 
+/// 0 below -3, 1 above 3, (2x + 3) / 6 between.
+Exprs hardswish_gradient(const Call* call, const Expr& grad) {
+  Expr slope = scaled(call, 1.0 / 6, relay::add(scaled(call, 2, x(call)), scalar_like(call, 0, 3)));
+  Expr low = relay::less(x(call), scalar_like(call, 0, -3)), high = relay::greater(x(call), scalar_like(call, 0, 3));
+  slope = where(low, zeros_like(slope), where(high, ones_like(slope), slope));
+  return {multiply(grad, slope)};
+}
+
 }  // namespace
 
 static void elementwise_gradients() {
@@ -114,6 +122,7 @@ static void elementwise_gradients() {
       {"annotation.stop_fusion", unchanged},
       {"annotation.checkpoint", unchanged},
       {"clip", clip_gradient},
+      {"hardswish", hardswish_gradient},
       {"cast", [](const Call* c, const Expr& g) { return Exprs{call_op("cast_like", {g, x(c)})}; }},
       {"cast_like",
        [](const Call* c, const Expr& g) { return Exprs{call_op("cast_like", {g, x(c)}), zeros_like(c->args[1])}; }},

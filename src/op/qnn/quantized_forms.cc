@@ -351,6 +351,7 @@ static void quantized_form_rows() {
       {"clip", clipped},
       {"erf", function_of_elements("qnn.erf")},
       {"exp", function_of_elements("qnn.exp")},
+      {"hardswish", function_of_elements("qnn.hardswish")},
       {"image.resize2d", quantized_moves},
       {"log", function_of_elements("qnn.log")},
       {"max", quantized_moves},

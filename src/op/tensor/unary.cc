@@ -71,6 +71,7 @@ const UnaryRow kUnaryRows[] = {
      [](OpRecord& op) { op.precision(Precision::Follow).evaluate(evaluate_arithmetic); }},
     {"logical_not", "logical_not", 4, same_as_input, "True where the input is false."},
     {"bitwise_not", "bitwise_not", 4, same_as_input, "Each bit turned."},
+    {"hardswish", "hardswish", 10, same_as_input, "x * clip(x + 3, 0, 6) / 6.", follows},
     {"isnan", "isnan", 3, bool_of_input, "True where the input is not a number."},
     {"isfinite", "isfinite", 3, bool_of_input, "True where the input is a finite number."},
     {"isinf", "isinf", 3, bool_of_input, "True where the input is an infinity."},

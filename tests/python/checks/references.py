@@ -60,6 +60,7 @@ UNARY = {
     "fast_exp": np.exp,
     "fast_tanh": np.tanh,
     "floor": np.floor,
+    "hardswish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
     "log": np.log,
     "log10": np.log10,
     "log2": np.log2,

@@ -66,6 +66,7 @@ SMOOTH = [
     "cosh",
     "erf",
     "exp",
+    "hardswish",
     "log",
     "log10",
     "log2",
