@@ -230,10 +230,6 @@ static void memory_records() {
       .support_level(10)
       .stateful(false)
       .noncomputational();
-  OpRecord("hardswish")
-      .doc("A name that rules of quantisation are registered under; programs say x * clip(x + 3, 0, 6) / 6.")
-      .support_level(10)
-      .noncomputational();
 }
 
 [[gnu::init_priority(kFamilies)]] static const OpFamily memory_family{memory_records};

@@ -4,6 +4,7 @@
 #include "ir/prim/ops.h"
 #include "op/gradient/separable.h"
 #include "op/layout_rules.h"
+#include "op/least_extent.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -29,6 +30,13 @@ Array<PrimExpr> with_spatial(Array<PrimExpr> shape, const String& layout, const 
   return shape;
 }
 
+/// What is sampled has pixels.
+void require_pixels(const TypeQuery& query, const Array<PrimExpr>& shape, const String& layout, size_t spatial) {
+  for (int axis : spatial_axes(layout, spatial))
+    if (!may_reach(shape[static_cast<size_t>(axis)], 1))
+      throw Error(TypeError) << "data is " << to_text(query.type(0)) << ", which has no pixels to sample";
+}
+
 template <size_t spatial>
 bool resize_type(TypeQuery& query) {
   auto* data = query.tensor(0);
@@ -38,6 +46,7 @@ bool resize_type(TypeQuery& query) {
   check_rank(query, 0, "data", attrs->layout);
   if (!attrs->size.defined() || attrs->size.size() != spatial)
     throw Error(TypeError) << "size must have " << spatial << " values";
+  require_pixels(query, data->shape, attrs->layout, spatial);
   query.result(
       TensorType(with_spatial(data->shape, attrs->layout, attrs->size), out_dtype(attrs->out_dtype, data->dtype)));
   return true;
@@ -91,6 +100,7 @@ bool crop_and_resize_type(TypeQuery& query) {
   check_rank(query, 0, "data", attrs->layout);
   if (!attrs->crop_size.defined() || attrs->crop_size.size() != 2)
     throw Error(TypeError) << "crop_size must have a height and a width";
+  require_pixels(query, data->shape, attrs->layout, 2);
   if (boxes->shape.size() != 2 || !relay::may_equal(boxes->shape[1], 4))
     throw Error(TypeError) << "boxes must be (boxes, 4), but is " << to_text(query.type(1));
   if (indices->shape.size() != 1 || !relay::may_equal(indices->shape[0], boxes->shape[0]))

@@ -2,6 +2,7 @@
 
 #include "topi/image/sample.h"
 #include "ir/prim/ops.h"
+#include "op/least_extent.h"
 #include "op/nn/conv.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -41,6 +42,9 @@ bool grid_sample_type(TypeQuery& query) {
     throw Error(TypeError) << "layout is " << attrs->layout << ", but must be NCHW or NCDHW";
   check_rank(query, 0, "data", attrs->layout);
   size_t rank = data->shape.size();
+  for (size_t i = 2; i < rank; ++i)
+    if (!may_reach(data->shape[i], 1))
+      throw Error(TypeError) << "data is " << to_text(query.type(0)) << ", which has no pixels to sample";
   if (grid->shape.size() != rank || !may_equal(grid->shape[1], PrimExpr(static_cast<int>(rank) - 2)))
     throw Error(TypeError) << "grid must be (batch, " << rank - 2 << ", ...) of " << rank << " dimensions, but is "
                            << to_text(query.type(1));

@@ -4,6 +4,7 @@
 #include "ir/prim/ops.h"
 #include "op/evaluate/evaluate.h"
 #include "op/layout_rules.h"
+#include "op/least_extent.h"
 #include "op/nn/gradients.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -38,15 +39,26 @@ Array<PrimExpr> padded_shape(const TensorTypeNode* data, const Array<Array<PrimE
   return out;
 }
 
-/// A border made of data can be no wider than the data, less one where the outermost element is not repeated.
+/// Dimension `i` must have `least` elements, which its border is made of.
+void require_elements(const TensorTypeNode* data, size_t i, int64_t border, int64_t least, const char* kind) {
+  if (!may_reach(data->shape[i], least))
+    throw Error(TypeError) << kind << " border of " << border << " does not fit dimension " << i << " of extent "
+                           << data->shape[i];
+}
+
+/// A mirrored border can be no wider than the data, less one where the outermost element is not repeated.
 void check_mirror(const TensorTypeNode* data, const Array<Array<PrimExpr>>& width, bool repeats_edge) {
   for (size_t i = 0; i < width.size(); ++i)
-    for (const PrimExpr& count : width[i]) {
-      const int64_t *value = as_int(count), *extent = as_int(data->shape[i]);
-      if (value && extent && *value > *extent - (repeats_edge ? 0 : 1))
-        throw Error(TypeError) << "a mirrored border of " << *value << " does not fit dimension " << i << " of extent "
-                               << *extent;
-    }
+    for (const PrimExpr& count : width[i])
+      if (const int64_t* value = as_int(count); value && *value > 0)
+        require_elements(data, i, *value, *value + (repeats_edge ? 0 : 1), "a mirrored");
+}
+
+/// A border of the outermost element needs one.
+void check_edge(const TensorTypeNode* data, const Array<Array<PrimExpr>>& width) {
+  for (size_t i = 0; i < width.size(); ++i)
+    for (const PrimExpr& count : width[i])
+      if (const int64_t* value = as_int(count); value && *value > 0) require_elements(data, i, *value, 1, "an edge");
 }
 
 bool pad_type(TypeQuery& query) {
@@ -59,6 +71,7 @@ bool pad_type(TypeQuery& query) {
     throw Error(TypeError) << "pad_mode is " << attrs->pad_mode << ", but must be constant, edge or reflect";
   Array<PrimExpr> shape = padded_shape(data, attrs->pad_width, attrs->pad_mode != "reflect");
   if (attrs->pad_mode == "reflect") check_mirror(data, attrs->pad_width, false);
+  if (attrs->pad_mode == "edge") check_edge(data, attrs->pad_width);
   query.result(TensorType(shape, data->dtype));
   return true;
 }

@@ -4,6 +4,7 @@
 #include "topi/nn/sparse.h"
 
 #include "ir/prim/ops.h"
+#include "op/least_extent.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/sparse.h"
@@ -26,6 +27,8 @@ bool check_matrix(TypeQuery& query, int first, bool takes_blocks) {
     require_rank(query, i, i == first + 1 ? "sparse_indices" : "sparse_indptr", 1);
     require_integers(query, i, i == first + 1 ? "sparse_indices" : "sparse_indptr");
   }
+  if (!may_reach(query.tensor(first + 2)->shape[0], 1))
+    throw Error(TypeError) << "sparse_indptr has no elements; it has one more than there are rows";
   return true;
 }
 
@@ -64,6 +67,9 @@ Tensors sparse_add(const Attrs&, const Tensors& in, const Type&) { return {topi:
 
 bool transpose_type(TypeQuery& query) {
   if (!check_matrix(query, 0, false)) return false;
+  if (!relay::may_equal(query.tensor(0)->shape[0], query.tensor(1)->shape[0]))
+    throw Error(TypeError) << "sparse_data is " << to_text(query.type(0)) << ", but sparse_indices is "
+                           << to_text(query.type(1)) << ": their numbers of entries differ";
   query.result(tuple_type({query.type(0), query.type(1), query.type(2)}));
   return true;
 }

@@ -242,6 +242,9 @@ void pad(DLTensor* data, DLTensor* widths, DLTensor* out, bool repeats_edge, boo
 
 void resize2d(DLTensor* data, DLTensor* size, DLTensor* out, int64_t height, int64_t width) {
   Extents shape = integers(data), wanted = integers(size);
+  for (int64_t axis : {height, width})
+    if (shape[static_cast<size_t>(axis)] < 1)
+      throw wrong("dyn.image.resize2d") << "a tensor of shape " << shape_text(shape) << " has no pixels to sample";
   shape[static_cast<size_t>(height)] = wanted[0];
   shape[static_cast<size_t>(width)] = wanted[1];
   give("dyn.image.resize2d", shape, out);

@@ -93,7 +93,11 @@ te::Tensor roi_align(const te::Tensor& data, const te::Tensor& rois, const RoiOp
       PrimExpr length = options.is_half_pixel ? last - first : max(last - first, number(1.0));
       if (options.is_half_pixel) first = first - number(0.5);
       PrimExpr size = div(length, tessera::cast(real, pooled));
-      PrimExpr count = options.sample_ratio > 0 ? PrimExpr(options.sample_ratio) : tessera::cast(kInt32, ceil(size));
+      PrimExpr count = PrimExpr(options.sample_ratio);
+      if (options.sample_ratio <= 0) {  // one for each pixel, of regions that are not far larger than the image
+        PrimExpr most = tessera::cast(real, extents[static_cast<size_t>(i) + 2]) * number(4.0) + number(64.0);
+        count = tessera::cast(kInt32, min(ceil(size), most));
+      }
       if (options.is_half_pixel) count = max(count, make_const(kInt32, 0));
       begin.push_back(first + tessera::cast(real, bin.at[static_cast<size_t>(i) + 2]) * size);
       step.push_back(div(size, tessera::cast(real, options.is_half_pixel ? max(count, make_const(kInt32, 1)) : count)));

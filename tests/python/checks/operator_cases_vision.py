@@ -98,7 +98,8 @@ def regions(g: Graph, name):
     rois = g.given(rois, is_index=True)
     if name == "vision.roi_pool":
         return g.add(lambda x, r: vision.roi_pool(x, r, (3, 2), 1.0), x, rois)
-    return g.add(lambda x, r: vision.roi_align(x, r, (3, 2), 1.0, 2), x, rois)
+    samples = g.rng.choice((2, -1))
+    return g.add(lambda x, r: vision.roi_align(x, r, (3, 2), 1.0, samples), x, rois)
 
 
 @case("vision.yolo_reorg")

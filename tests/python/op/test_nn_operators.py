@@ -261,3 +261,27 @@ def test_one_element_serves_all_channels(operator):
     out = relay.create_executor("vm", tessera.parser.fromtext(text)).evaluate()(data, np.array([0.5], "float32"))
     wanted = data + 0.5 if operator == "nn.bias_add" else np.where(data < 0, data * 0.5, data)
     np.testing.assert_array_equal(out.numpy(), wanted)
+
+
+@pytest.mark.parametrize(
+    "build, rows, message",
+    [
+        (lambda x: nn.pad(x, ((2, 0), (0, 0)), 0, "reflect"), 2, r"arg0.shape\[0\] >= 3|3 <= arg0.shape\[0\]"),
+        (lambda x: nn.mirror_pad(x, ((0, 2), (0, 0)), "SYMMETRIC"), 1, r"arg0.shape\[0\] >= 2|2 <= arg0.shape\[0\]"),
+        (lambda x: nn.pad(x, ((1, 0), (0, 0)), 0, "edge"), 0, r"arg0.shape\[0\] >= 1|1 <= arg0.shape\[0\]"),
+    ],
+)
+def test_a_border_of_data_needs_it_at_run_time(build, rows, message):
+    x = relay.var("x", shape=(relay.Any(), 3))
+    run = relay.create_executor("vm", tessera.IRModule.from_expr(relay.Function([x], build(x)))).evaluate()
+    assert run(np.ones((4, 3), "float32")).shape[0] > 4
+    with pytest.raises(ValueError, match=message):
+        run(np.ones((rows, 3), "float32"))
+
+
+@pytest.mark.parametrize("size", [(3, 4), (1, 1)])
+def test_an_image_without_pixels_is_not_sampled(size):
+    with pytest.raises(tessera.error.DiagnosticError, match="which has no pixels to sample"):
+        relay.transform.InferType()(
+            tessera.IRModule.from_expr(relay.image.resize2d(relay.var("x", shape=(1, 2, 0, 4)), size))
+        )
