@@ -31,16 +31,37 @@ Interval eval_interval(const PrimExpr& e, const VarIntervals& vars, arith::Analy
   return eval_interval(e, IntervalOf(lookup), analyzer);
 }
 
+namespace {
+
+/// So many bounds that cannot be ordered say no more than none, and each further one takes longer to compare.
+constexpr int kMaxUnorderedBounds = 16;
+
+/// How many operands a tree of T (Min or Max) has.
+template <class T>
+int count_bounds(const PrimExpr& bound) {
+  auto* node = bound.as<T>();
+  return node ? count_bounds<T>(node->a) + count_bounds<T>(node->b) : 1;
+}
+
+template <class T>
+bool has_few_bounds(const PrimExpr& x, const PrimExpr& y) {
+  return count_bounds<T>(x) + count_bounds<T>(y) <= kMaxUnorderedBounds;
+}
+
+}  // namespace
+
 Interval hull(const Interval& a, const Interval& b, arith::Analyzer& analyzer) {
   auto lesser = [&](const PrimExpr& x, const PrimExpr& y) {
     if (!x.defined() || !y.defined()) return PrimExpr();
     if (x.same_as(y) || analyzer.can_prove(x <= y)) return x;
-    return analyzer.can_prove(y <= x) ? y : analyzer.simplify(min(x, y));
+    if (analyzer.can_prove(y <= x)) return y;
+    return has_few_bounds<Min>(x, y) ? analyzer.simplify(min(x, y)) : PrimExpr();
   };
   auto greater = [&](const PrimExpr& x, const PrimExpr& y) {
     if (!x.defined() || !y.defined()) return PrimExpr();
     if (x.same_as(y) || analyzer.can_prove(x >= y)) return x;
-    return analyzer.can_prove(y >= x) ? y : analyzer.simplify(max(x, y));
+    if (analyzer.can_prove(y >= x)) return y;
+    return has_few_bounds<Max>(x, y) ? analyzer.simplify(max(x, y)) : PrimExpr();
   };
   return {lesser(a.min, b.min), greater(a.max, b.max)};
 }
