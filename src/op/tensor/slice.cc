@@ -3,6 +3,7 @@
 #include "topi/slice.h"
 #include "ir/prim/ops.h"
 #include "op/layout_rules.h"
+#include "op/least_extent.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
@@ -78,10 +79,10 @@ bool slice_like_type(TypeQuery& query) {
   if (!data || !like) return false;
   Array<PrimExpr> shape = data->shape;
   for (int axis : like_axes(query.attrs_as<SliceLikeAttrs>(), rank_of(data), rank_of(like))) {
-    const int64_t *have = as_int(shape[axis]), *want = as_int(like->shape[axis]);
-    if (have && want && *want > *have)
+    if (!may_reach(shape[axis], like->shape[axis]))
       throw Error(TypeError) << "data is " << to_text(query.type(0)) << " and shape_like is " << to_text(query.type(1))
-                             << ": " << *want << " of " << *have << " elements of axis " << axis << " cannot be taken";
+                             << ": " << like->shape[axis] << " of " << shape[axis] << " elements of axis " << axis
+                             << " cannot be taken";
     shape.set(axis, like->shape[axis]);
   }
   query.result(TensorType(shape, data->dtype));

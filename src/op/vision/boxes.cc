@@ -89,6 +89,11 @@ bool proposal_type(TypeQuery& query) {
   if (!may_equal(prob->shape[1], PrimExpr(2 * anchors)) || !may_equal(pred->shape[1], PrimExpr(4 * anchors)))
     throw Error(TypeError) << "scales and ratios make " << anchors << " anchors, but cls_prob and bbox_pred are "
                            << to_text(query.type(0)) << " and " << to_text(query.type(1));
+  bool fits = may_equal(info->shape[0], prob->shape[0]) && may_equal(info->shape[1], PrimExpr(3));
+  for (size_t i : {0, 2, 3}) fits = fits && may_equal(prob->shape[i], pred->shape[i]);
+  if (!fits)
+    throw Error(TypeError) << "cls_prob, bbox_pred and im_info are " << to_text(query.type(0)) << ", "
+                           << to_text(query.type(1)) << " and " << to_text(query.type(2)) << ", which do not fit";
   PrimExpr regions = on_extent(prob->shape[0], [&](const PrimExpr& n) { return n * attrs->rpn_post_nms_top_n; });
   query.result(TensorType({regions, PrimExpr(5)}, prob->dtype));
   return true;

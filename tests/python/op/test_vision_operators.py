@@ -162,3 +162,19 @@ def test_a_wrong_call_is_rejected(name):
     build, message = BAD[name]
     with pytest.raises(tessera.error.DiagnosticError, match=message):
         type_of(build())
+
+
+def test_proposals_of_other_images_are_rejected():
+    prob, boxes = relay.var("p", shape=(2, 2, 3, 3)), relay.var("b", shape=(2, 4, 3, 2))
+    call = vision.proposal(prob, boxes, relay.var("i", shape=(2, 3)), (1.0,), (1.0,), 16, 0.5, 10, 5, 8, False)
+    with pytest.raises(tessera.error.DiagnosticError, match="cls_prob, bbox_pred and im_info .* do not fit"):
+        type_of(call)
+
+
+def test_a_slice_like_a_larger_tensor_is_rejected_at_run_time():
+    x, like = relay.var("x", shape=(relay.Any(),)), relay.var("y", shape=(relay.Any(),))
+    mod = tessera.IRModule.from_expr(relay.Function([x, like], relay.slice_like(x, like)))
+    run = relay.create_executor("vm", mod).evaluate()
+    assert run(np.ones(4, "float32"), np.ones(3, "float32")).shape == (3,)
+    with pytest.raises(ValueError, match="do not fit together"):
+        run(np.ones(3, "float32"), np.ones(4, "float32"))
