@@ -47,10 +47,13 @@ ScheduleRule planned(const char* name, double least_cost,
 }
 
 std::optional<Plan> match_winograd(Subject& subject) {
-  return topi::is_winograd(*subject.program, machine_of(subject)) ? std::optional<Plan>(true) : std::nullopt;
+  topi::WinogradKnobs knobs = topi::plan_winograd(*subject.program, machine_of(subject));
+  return knobs ? std::optional(Plan(true, knobs)) : std::nullopt;
 }
 
-void apply_winograd(Subject& subject, const Plan&) { topi::tile_winograd(*subject.program, machine_of(subject)); }
+void apply_winograd(Subject& subject, const Plan& plan) {
+  topi::tile_winograd(*subject.program, machine_of(subject), downcast<topi::WinogradKnobs>(plan.knobs));
+}
 
 // ---- contractions and pools, which are nests of their own ----------------------------------------------------------
 

@@ -99,27 +99,31 @@ GroupRule attention_rule(const FunctionNode* primitive, const CompileEnvironment
 
 GroupRule rows_rule(const FunctionNode*, const CompileEnvironment& environment) {
   const topi::Machine& machine = environment.machine;
-  GroupKernel kernel;
-  kernel.compute = [machine](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
+  auto compute = [machine](const topi::RowsKnobs& knobs, const Call* call,
+                           const Array<te::Tensor>& in) -> Array<te::Tensor> {
     const relay::Reduction reduction = relay::reduction_of(call);
     if (!relay::goes_by_rows(reduction)) return moved_by_tiles(call, in, machine);
     auto* attrs = cast_or_null<relay::ReduceAttrs>(call->attrs.get());
     ICHECK(attrs && attrs->axis.defined() && attrs->keepdims) << "FuseRows takes reductions that keep their axes";
     const size_t rank = in[0]->shape.size(), last = attrs->axis.size(), left = rank - last;
-    const int64_t lanes = machine->vector_bytes / in[0]->dtype.bytes();
+    const int64_t lanes = machine->vector_bytes / in[0]->dtype.bytes(), widest = knobs->vectors * lanes;
     if (reduction == relay::Reduction::Variance) {
       const bool unbiased = call->attrs_as<relay::VarianceAttrs>()->unbiased;
-      return {topi::variance_blocks(in[0], in[1], lanes, left, true, unbiased)};
+      return {topi::variance_blocks(in[0], in[1], lanes, left, true, unbiased, widest)};
     }
     int64_t count = 1;
     for (size_t i = left; i < rank && reduction == relay::Reduction::Mean; ++i) count *= *as_int(in[0]->shape[i]);
     const topi::RowKind kind = reduction == relay::Reduction::Max ? topi::RowKind::Max : topi::RowKind::Sum;
-    return {topi::finish_rows(topi::reduce_blocks(in[0], kind, lanes, left), last, count)};
+    return {topi::finish_rows(topi::reduce_blocks(in[0], kind, lanes, left, widest), last, count)};
   };
-  kernel.schedule = [target = environment.target](const Array<te::Tensor>& outs) {
-    return topi::schedule_rows(outs, target);
+  auto with_plan = [compute, target = environment.target](const ObjectRef& plan) -> GroupKernel {
+    auto knobs = downcast<topi::RowsKnobs>(plan);
+    if (knobs->vectors < 1)
+      throw Error(ScheduleError) << "the plan of reductions of rows does not fit them: all sizes are at least 1";
+    return {[=](const Call* call, const Array<te::Tensor>& in) { return compute(knobs, call, in); },
+            [target](const Array<te::Tensor>& outs) { return topi::schedule_rows(outs, target); }};
   };
-  return {nullptr, [kernel](const ObjectRef&) { return kernel; }};
+  return {make(topi::RowsKnobsNode()), with_plan};
 }
 
 /// All is computed at the end, from the data and what is known of the rows.

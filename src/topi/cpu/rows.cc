@@ -13,6 +13,8 @@
 namespace tessera::topi {
 namespace {
 
+register_types<RowsKnobsNode> rows_types;
+
 constexpr int64_t kMinRow = 16;
 constexpr int64_t kLongRow = 32;  // vectors of a row from which on several sums are under way at once
 constexpr const char *kParts = "row_parts", *kHalves = "row_halves", *kTotal = "row_total", *kValues = "row_values",
@@ -159,7 +161,7 @@ te::Tensor finish_rows(const te::Tensor& rows, size_t ones, int64_t count) {
 }
 
 te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t lanes, size_t left, bool keepdims,
-                           bool unbiased) {
+                           bool unbiased, int64_t widest) {
   const size_t rank = x->shape.size();
   te::Tensor squares = te::compute(
       x->shape,
@@ -173,7 +175,7 @@ te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t 
   int64_t count = 1;
   for (size_t i = left; i < rank; ++i) count *= *as_int(x->shape[i]);
   if (unbiased) --count;
-  return finish_rows(reduce_blocks(squares, RowKind::Sum, lanes, left), keepdims ? rank - left : 0, count);
+  return finish_rows(reduce_blocks(squares, RowKind::Sum, lanes, left, widest), keepdims ? rank - left : 0, count);
 }
 
 te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest) {

@@ -13,6 +13,14 @@ namespace tessera::topi {
 /// that is not worth it.
 int64_t row_lanes(const te::Tensor& x, const Machine& machine);
 
+/// What is decided about reductions of rows.
+struct RowsKnobsNode : Object {
+  int32_t vectors = 4;  // of partial results of a row, at most; long rows have more than one
+  static constexpr NodeInfo info{"topi.cpu.RowsKnobs", &Object::info};
+  static void fields(auto f) { f("vectors", &RowsKnobsNode::vectors); }
+};
+using RowsKnobs = Ref<RowsKnobsNode>;
+
 enum class RowKind { Sum, Max, Min };
 /// The reduction of the last axis, which the result lacks. Partial results, of one or several vectors, are combined
 /// in pairs: how many there are, at most `widest`, depends on the length of a row alone.
@@ -26,7 +34,7 @@ te::Tensor finish_rows(const te::Tensor& rows, size_t ones, int64_t count);
 /// The mean of the squares of x less `mean`, which has ones for all axes but the first `left`; of one element less where
 /// it is `unbiased`.
 te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t lanes, size_t left, bool keepdims,
-                           bool unbiased);
+                           bool unbiased, int64_t widest = INT64_MAX);
 
 /// exp of x less the greatest of its row, over the sum of its row. No more than `widest` elements of x lie together.
 te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest = INT64_MAX);

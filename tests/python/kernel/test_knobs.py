@@ -162,6 +162,34 @@ def test_any_tile_of_a_reduction_is_right(knobs):
     np.testing.assert_allclose(result(lib, x=x), np.exp(x.astype("float64").sum(1) * 0.1), rtol=1e-4)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 7, 14])
+def test_any_plan_of_a_winograd_convolution_is_right(rows):
+    x, w = random(1, 64, 56, 28), random(64, 64, 3, 3)
+    body = relay.nn.conv2d(relay.var("x", shape=x.shape), relay.const(w), padding=(1, 1), kernel_size=(3, 3))
+    before = failures()
+    lib = compiled(body, {"winograd": {"rows": rows}})
+    assert failures() == before
+    assert plans(lib, "winograd") == [{"rows": rows}]
+    edged = np.pad(x.astype("float64"), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    want = sum(
+        np.einsum("oi,nihw->nohw", w[:, :, i, j], edged[:, :, i : i + 56, j : j + 28])
+        for i in range(3)
+        for j in range(3)
+    )
+    np.testing.assert_allclose(result(lib, x=x), want, rtol=1e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize("vectors", [1, 2, 4])
+def test_any_plan_of_reductions_of_rows_is_right(vectors):
+    x = random(9, 640)
+    data = relay.var("x", shape=x.shape)
+    body = (data - relay.mean(data, 1, keepdims=True)) * relay.rsqrt(relay.variance(data, 1, keepdims=True))
+    lib = compiled(body, {"rows": {"vectors": vectors}})
+    assert plans(lib, "rows") == [{"vectors": vectors}]
+    want = (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+    np.testing.assert_allclose(result(lib, x=x), want, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "rule,knobs,message",
     [

@@ -10,6 +10,8 @@
 namespace tessera::topi {
 namespace {
 
+register_types<WinogradKnobsNode> winograd_types;
+
 using schedule::BlockRef;
 using schedule::LoopRef;
 using schedule::State;
@@ -36,7 +38,13 @@ class WinogradScheduler {
     return true;
   }
 
-  void run(const std::vector<BlockRef>& all) {
+  WinogradKnobs plan() const {
+    WinogradKnobsNode out;
+    out.rows = static_cast<int32_t>(rows_together(shape_of(kWinogradProducts)));
+    return make(std::move(out));
+  }
+
+  void run(const std::vector<BlockRef>& all, const WinogradKnobs& knobs) {
     inline_elementwise(state_, all, [&](const BlockRef& block) {
       auto role = role_of(block);
       return role && *role != kWinogradResult;
@@ -45,7 +53,10 @@ class WinogradScheduler {
     if (consumers.size() != 1 || spatial_loops(state_, consumers[0]).size() != 5)
       throw Error(ScheduleError) << "the result of Winograd's convolution is stored in another order";
     std::vector<int64_t> extents = shape_of(kWinogradProducts);  // a, b, f, n, ty, tx, o
-    const int64_t rows = rows_together(extents);
+    const int64_t rows = knobs->rows;
+    if (rows < 1 || extents[4] % rows != 0)
+      throw Error(ScheduleError) << "the plan of Winograd's convolution does not fit it: " << rows << " rows of "
+                                 << extents[4] << " are not a divisor";
     const bool by_rows = rows < extents[4];
     if (by_rows) extents[3] = 1, extents[4] = rows;
     auto plan = plan_contraction(state_, stages_.at(kWinogradSums), machine_, extents);
@@ -145,12 +156,13 @@ class WinogradScheduler {
 
 }  // namespace
 
-bool is_winograd(BlockProgram& program, const Machine& machine) {
-  return WinogradScheduler(program, machine).applies();
+WinogradKnobs plan_winograd(BlockProgram& program, const Machine& machine) {
+  const WinogradScheduler scheduler(program, machine);
+  return scheduler.applies() ? scheduler.plan() : nullptr;
 }
 
-void tile_winograd(BlockProgram& program, const Machine& machine) {
-  WinogradScheduler(program, machine).run(program.stages());
+void tile_winograd(BlockProgram& program, const Machine& machine, const WinogradKnobs& knobs) {
+  WinogradScheduler(program, machine).run(program.stages(), knobs);
 }
 
 }  // namespace tessera::topi
