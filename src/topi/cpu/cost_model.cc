@@ -29,12 +29,16 @@ double cover_cost(int64_t extent, int64_t size, const std::function<double(int64
   return static_cast<double>(whole) * cost_of(size) + (rest > 0 ? cost_of(rest) : 0);
 }
 
+double cached_tile_cost(const Machine& machine, const RegisterTile& tile, int64_t steps, bool widens) {
+  const double step = step_cost(machine, tile) + (widens ? widen_cost(tile) : 0);
+  return step * static_cast<double>(steps) + TileCosts::tile + TileCosts::store * static_cast<double>(tile.sums());
+}
+
 double outer_tile_cost(const Machine& machine, const RegisterTile& tile, int64_t steps, bool widens) {
   constexpr double kLineElements = 16;  // of A; of B a vector is one
   const double lines =
       TileCosts::cache_line * (static_cast<double>(tile.vectors) + static_cast<double>(tile.rows) / kLineElements);
-  const double step = step_cost(machine, tile) + lines + (widens ? widen_cost(tile) : 0);
-  return step * static_cast<double>(steps) + TileCosts::tile + TileCosts::store * static_cast<double>(tile.sums());
+  return cached_tile_cost(machine, tile, steps, widens) + lines * static_cast<double>(steps);
 }
 
 double dot_tile_cost(const Machine& machine, const RegisterTile& tile, int64_t steps) {

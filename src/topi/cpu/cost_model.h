@@ -32,7 +32,9 @@ double widen_cost(const RegisterTile& tile);
 /// The cost of tiles of `size` that cover `extent`, the last of them with what is left; `cost_of` is given the size of each.
 double cover_cost(int64_t extent, int64_t size, const std::function<double(int64_t size)>& cost_of);
 
-/// A whole tile: `steps` of k with the cache lines that they read, its sums cleared and stored. `widens`: vectors of B.
+/// A whole tile whose factors are in L1: `steps` of k, and its sums cleared and stored. `widens`: vectors of B.
+double cached_tile_cost(const Machine& machine, const RegisterTile& tile, int64_t steps, bool widens = false);
+/// The same with the cache lines that its steps read from L2.
 double outer_tile_cost(const Machine& machine, const RegisterTile& tile, int64_t steps, bool widens = false);
 /// The same where vectors lie along k, `steps` of them; the lanes of each sum are added up.
 double dot_tile_cost(const Machine& machine, const RegisterTile& tile, int64_t steps);

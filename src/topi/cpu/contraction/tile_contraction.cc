@@ -153,9 +153,9 @@ ContractionKnobsNode choose(const Reduction& reduction, const Space& space, cons
     // what neighbouring window elements read stays too
     return space.reads_pixels ? 2 * tile.rows + 5 <= registers : outer_registers(tile) <= registers;
   };
-  tiles.tile_cost = [&](const RegisterTile& tile) {
-    return step_cost(machine, tile) + (space.widens ? widen_cost(tile) : 0);
-  };
+  int64_t steps = 1;
+  for (int64_t extent : reduction.reduce_extents) steps *= extent == kDynamic ? 1 : extent;
+  tiles.tile_cost = [&](const RegisterTile& tile) { return cached_tile_cost(machine, tile, steps, space.widens); };
   tiles.ties = Ties::Larger;
   const TileChoice choice = cheapest_tile(tiles);
   ContractionKnobsNode out;
