@@ -25,11 +25,8 @@ const PoolAttrs* pool_attrs(const Attrs& attrs) {
   return out;
 }
 
-bool pool_type(TypeQuery& query) {
-  auto* data = query.tensor(0);
-  if (!data) return false;
-  auto* attrs = pool_attrs(query.attrs());
-  check_rank(query, 0, "data", attrs->layout);
+/// The shape of a pool's result.
+Array<PrimExpr> pooled_shape(const TensorTypeNode* data, const PoolAttrs* attrs) {
   size_t spatial = attrs->pool_size.size();
   std::vector<int> axes = topi::spatial_axes(attrs->layout, spatial);
   Array<PrimExpr> padding = topi::full_padding(attrs->padding, spatial), shape = data->shape;
@@ -40,7 +37,15 @@ bool pool_type(TypeQuery& query) {
     shape.set(axis,
               topi::window_count(extent, attrs->pool_size[i], attrs->dilation[i], attrs->strides[i], attrs->ceil_mode));
   }
-  query.result(TensorType(shape, data->dtype));
+  return shape;
+}
+
+bool pool_type(TypeQuery& query) {
+  auto* data = query.tensor(0);
+  if (!data) return false;
+  auto* attrs = pool_attrs(query.attrs());
+  check_rank(query, 0, "data", attrs->layout);
+  query.result(TensorType(pooled_shape(data, attrs), data->dtype));
   return true;
 }
 
@@ -66,7 +71,14 @@ Array<te::Tensor> pool_compute(const Attrs& attrs, const Array<te::Tensor>& in, 
 bool pool_grad_type(TypeQuery& query) {
   auto *grad = query.tensor(0), *data = query.tensor(1);
   if (!grad || !data) return false;
-  check_rank(query, 1, "data", pool_attrs(query.attrs())->layout);
+  auto* attrs = pool_attrs(query.attrs());
+  check_rank(query, 1, "data", attrs->layout);
+  Array<PrimExpr> pooled = pooled_shape(data, attrs);
+  bool fits = grad->shape.size() == pooled.size();
+  for (size_t i = 0; fits && i < pooled.size(); ++i) fits = relay::may_equal(grad->shape[i], pooled[i]);
+  if (!fits)
+    throw Error(TypeError) << "grad is " << to_text(query.type(0)) << ", but the pool of " << to_text(query.type(1))
+                           << " has the shape " << to_text(pooled);
   query.result(query.type(1));
   return true;
 }

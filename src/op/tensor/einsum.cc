@@ -1,16 +1,31 @@
 // Sums of products by equation, and the windowed Fourier transform.
 
-#include "topi/einsum.h"
+#include <map>
+
 #include "ir/prim/ops.h"
 #include "op/records.h"
 #include "op/rules.h"
 #include "relay/attrs/transform.h"
+#include "topi/einsum.h"
 
 namespace tessera::op {
 namespace {
 
 using relay::EinsumAttrs;
 using relay::StftAttrs;
+
+/// Extents of one letter that are known only at run time are equal, but for those that are written as 1.
+void assume_equal_extents(const topi::Einsum& einsum, const std::vector<Array<PrimExpr>>& shapes) {
+  std::map<char, PrimExpr> first;
+  for (size_t i = 0; i < shapes.size(); ++i)
+    for (size_t d = 0; d < shapes[i].size(); ++d) {
+      const int64_t* known = as_int(shapes[i][d]);
+      if (known && *known == 1) continue;
+      PrimExpr& extent = first[einsum.inputs[i][d]];
+      if (!extent) extent = shapes[i][d];
+      else relay::may_equal(extent, shapes[i][d]);
+    }
+}
 
 bool einsum_type(TypeQuery& query) {
   auto* tuple = query.tuple(0);
@@ -28,6 +43,7 @@ bool einsum_type(TypeQuery& query) {
   if (shapes.empty()) throw Error(TypeError) << "there are no operands";
   topi::Einsum einsum(query.attrs_as<EinsumAttrs>()->equation.str(), ranks);
   query.result(TensorType(topi::einsum_shape(einsum, shapes), tensor_of(tuple->fields_[0])->dtype));
+  assume_equal_extents(einsum, shapes);
   return true;
 }
 

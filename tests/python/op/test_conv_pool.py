@@ -243,3 +243,9 @@ def test_output_padding_as_large_as_the_stride_has_a_type_and_no_kernel():
     mod = relay.transform.InferType()(tessera.IRModule.from_expr(out))
     with pytest.raises(tessera.TVMError, match="output_padding 1 must be smaller than the stride 1"):
         relay.build(mod, "llvm")
+
+
+def test_the_gradient_of_another_pool_is_rejected():
+    grad, x = relay.var("g", shape=(1, 2, 3, 3)), relay.var("x", shape=(1, 2, 4, 4))
+    with pytest.raises(tessera.error.DiagnosticError, match="grad is .* has the shape"):
+        type_of(nn.avg_pool2d_grad(grad, x, (2, 2), (2, 2)))

@@ -228,3 +228,12 @@ def test_a_tiled_layout_that_is_not_the_datas_is_rejected(source, target, messag
     body = relay.Call(tessera.ir.Op.get("auto_scheduler_layout_transform"), [relay.var("x", shape=(3, 8))], attrs)
     with pytest.raises(tessera.error.DiagnosticError, match=message):
         relay.transform.InferType()(tessera.IRModule.from_expr(body))
+
+
+def test_extents_of_one_letter_are_equal_at_run_time():
+    a, b = (relay.var(name, shape=(relay.Any(), relay.Any())) for name in "ab")
+    mod = tessera.IRModule.from_expr(relay.Function([a, b], relay.einsum((a, b), "ij,jk->ik")))
+    run = relay.create_executor("vm", mod).evaluate()
+    assert run(np.ones((2, 3), "float32"), np.ones((3, 4), "float32")).shape == (2, 4)
+    with pytest.raises(ValueError, match="do not fit together"):
+        run(np.ones((2, 5), "float32"), np.ones((3, 4), "float32"))
