@@ -67,7 +67,7 @@ void apply_te_schedule(Subject& subject, const Plan& plan) {
   subject.chosen.rules.push_back("te_schedule(" + implementation->name.str() + ")");
 }
 
-/// Tiles of the matmul by the state fill the registers of the machine.
+/// Tiles of the matmul by the state fill the registers of the machine; on a GPU one thread computes all.
 std::optional<Plan> match_recurrent(Subject& subject) {
   const relay::Call* anchor = subject.workload->anchor;
   return anchor && relay::op_name(anchor) == relay::ops::recurrent ? std::optional<Plan>(anchor) : std::nullopt;
@@ -79,10 +79,12 @@ void apply_recurrent(Subject& subject, const Plan& plan) {
     if (call != anchor) return {};
     auto* attrs = call->attrs_as<relay::RecurrentAttrs>();
     const topi::RecurrentInputs inputs = op::recurrent_inputs(attrs, in);
+    const topi::Machine& machine = subject.environment.machine;
+    const topi::RecurrentTiles in_a_thread{.memory = "local"};
     return topi::recurrent(op::recurrent_layer(attrs), inputs,
-                           topi::recurrent_tiles(subject.environment.machine, inputs));
+                           machine ? topi::recurrent_tiles(machine, inputs) : in_a_thread);
   };
-  subject.chosen.rules.emplace_back("recurrent");
+  subject.chosen.rules.emplace_back(subject.environment.machine ? "recurrent" : "recurrent_in_a_thread");
   subject.scheduled = by_blocks(subject, kernel_tensors(*subject.workload, subject.environment, compute));
 }
 
@@ -94,6 +96,7 @@ std::vector<ScheduleRule> kernel_rules() {
       group("rows", rows_rule),
       group("resample", resample_rule),
       {"recurrent", "llvm", RuleScope::Kernel, 0, match_recurrent, apply_recurrent},
+      {"recurrent_in_a_thread", "gpu", RuleScope::Kernel, 0, match_recurrent, apply_recurrent},
       {"te_schedule", "", RuleScope::Kernel, 1, match_te_schedule, apply_te_schedule},
       {"blocks", "", RuleScope::Kernel, 2, [](Subject&) { return std::optional<Plan>(true); },
        [](Subject& subject, const Plan&) { subject.scheduled = by_blocks(subject, tensors_of(subject)); }},

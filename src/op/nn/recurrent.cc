@@ -179,6 +179,8 @@ static void recurrent_records() {
       .support_level(10)
       .type("Recurrent", recurrent_type)
       .fusion(Fusion::Opaque)
+      .gradient(recurrent_gradient)
+      .legalize(recurrent_on_target)
       .compute([](const Attrs& attrs, const Tensors& in, const Type&) {
         auto* recurrent = attrs.as<RecurrentAttrs>();
         return topi::recurrent(recurrent_layer(recurrent), recurrent_inputs(recurrent, in));

@@ -105,7 +105,8 @@ class RecurrentKernel {
     const int64_t vectors = gates_ * block_ / tiles_.lanes;
     rows_ = is_tiled_ ? rows_that_fit(vectors, tiles_.registers) : 1;
     const int64_t *steps = as_int(in.data->shape[0]), *batch = as_int(in.data->shape[1]);
-    group_ = number(rows_ * std::max<int64_t>(kMaxGroup / rows_, 1));
+    const int64_t most = is_tiled_ ? kMaxGroup : 1;
+    group_ = number(rows_ * std::max<int64_t>(most / rows_, 1));
     const int64_t flops = 2 * gates_ * hidden_ * hidden_ * layer_.directions * (steps ? *steps : 64) *
                           (batch ? std::max<int64_t>(*batch, 1) : 1);
     is_parallel_ = tiles_.cores > 1 && flops >= kMinParallelFlops;
@@ -114,7 +115,7 @@ class RecurrentKernel {
     const int64_t all = std::max<int64_t>(*batch, 1);
     rows_ = ceil_div(all, ceil_div(all, rows_));  // tiles of about equal size
     const int64_t tasks = is_parallel_ ? std::max<int64_t>(tiles_.cores / layer_.directions, 1) : 1;
-    const int64_t share = std::min(kMaxGroup, ceil_div(all, tasks));
+    const int64_t share = std::min(most, ceil_div(all, tasks));
     if (!in.is_quantized()) group_ = number(std::min(all, ceil_div(share, rows_) * rows_));
   }
 
@@ -146,7 +147,7 @@ class RecurrentKernel {
   }
 
   Buffer state(const char* name, int64_t copies = 1) const {
-    return decl_buffer({group_ * number(copies * width_)}, sum_, name);
+    return decl_buffer({group_ * number(copies * width_)}, sum_, name, tiles_.memory);
   }
 
   /// All steps of one direction for a group of rows. `like`: the direction whose activations hold.
@@ -157,7 +158,7 @@ class RecurrentKernel {
     const int64_t *batch = as_int(batch_), *most = as_int(group_);
     const bool is_whole = is_quantized() || (batch && most && *batch == *most);
     task_rows_ = is_whole ? batch_ : min(group_, batch_ - first_);
-    if (is_quantized()) quantized_ = QuantizedState(group_, width_, lanes_);
+    if (is_quantized()) quantized_ = QuantizedState(group_, width_, lanes_, tiles_.memory);
     h_ = state("h", 2), c_ = state("c"), update_ = state("update"), reset_ = state("reset");
     Stmt body = sequence({first_states(), loop_over("t", steps_, [&](const PrimExpr& t) { return one_step(t); }),
                           last_states(floormod(steps_, number(2)))});
@@ -345,9 +346,9 @@ class RecurrentKernel {
     Buffer integers, row_sums, range, scale, zero;
 
     QuantizedState() = default;
-    QuantizedState(const PrimExpr& rows, int64_t width, int64_t lanes)
-        : integers(decl_buffer({rows * number(width)}, DataType::UInt(8), "integers")),
-          row_sums(decl_buffer({rows}, kInt32, "row_sums")),
+    QuantizedState(const PrimExpr& rows, int64_t width, int64_t lanes, const char* memory)
+        : integers(decl_buffer({rows * number(width)}, DataType::UInt(8), "integers", memory)),
+          row_sums(decl_buffer({rows}, kInt32, "row_sums", memory)),
           range(decl_buffer({number(2 * lanes)}, DataType::Float(32), "range", "local")),
           scale(decl_buffer({number(1)}, DataType::Float(32), "scale", "local")),
           zero(decl_buffer({number(1)}, kInt32, "zero", "local")) {}

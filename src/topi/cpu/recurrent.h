@@ -49,8 +49,9 @@ struct RecurrentInputs {
 /// Sizes of the register tile and of what a task does; those of the default fit every target.
 struct RecurrentTiles {
   int64_t lanes = 1, registers = 1, cores = 1;
-  const Dot* dot = nullptr;  // of int8, where the machine has one
-  const Isa* isa = nullptr;  // of `dot`
+  const char* memory = "global";  // where states are
+  const Dot* dot = nullptr;       // of int8, where the machine has one
+  const Isa* isa = nullptr;       // of `dot`
 };
 RecurrentTiles recurrent_tiles(const Machine& machine, const RecurrentInputs& in);
 

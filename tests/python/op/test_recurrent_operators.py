@@ -45,13 +45,8 @@ def run(mod, target, values, path):
 @pytest.mark.parametrize("direction", ["reverse", "bidirectional"])
 @pytest.mark.parametrize("cell", USUAL)
 def test_every_target_computes_the_same(cell, direction, tmp_path):
-    mod = relay.transform.InferType()(layer(cell, direction))
-    rng = np.random.default_rng(0)
-    values = {
-        param.name_hint: rng.standard_normal([int(n) for n in param.checked_type.shape]).astype("float32")
-        for param in mod["main"].params
-    }
-    values["lengths"] = np.array([3, 1], "int32")
+    mod = layer(cell, direction)
+    values = values_of(mod)
     ours, others = (run(mod, target, values, tmp_path / f"{target}.so") for target in ("llvm", "c"))
     for one, other in zip(ours, others, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
@@ -78,6 +73,69 @@ def test_weights_of_int8_are_computed_alike_on_every_target(hidden, block, tmp_p
     ours, others = (run(mod, target, values, tmp_path / f"{target}.so") for target in ("llvm", "c"))
     for one, other in zip(ours, others, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def values_of(mod, dtype="float32"):
+    """Random arguments of a module's function; lengths end inside of three steps."""
+    rng = np.random.default_rng(0)
+    main = relay.transform.InferType()(mod)["main"]
+    out = {p.name_hint: rng.standard_normal([int(n) for n in p.checked_type.shape]).astype(dtype) for p in main.params}
+    return out | {"lengths": np.array([3, 1], "int32")}
+
+
+@pytest.mark.skipif(not tvm.opencl(0).exist, reason="no OpenCL device; pocl-opencl-icd is one")
+@pytest.mark.parametrize("cell", USUAL)
+@pytest.mark.parametrize("steps", [3, 70])  # written out step by step, and in one thread
+def test_a_gpu_computes_the_same(cell, steps):
+    mod = layer(cell, "bidirectional", steps=steps)
+    values, results = values_of(mod), []
+    for target, device in (("llvm", tvm.cpu()), ("opencl", tvm.opencl())):
+        with tvm.transform.PassContext(opt_level=3):
+            module = graph_executor.GraphModule(relay.build(mod, target)["default"](device))
+        module.run(**values)
+        results.append([module.get_output(i).numpy() for i in range(module.get_num_outputs())])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "cell, changes", [("rnn", {}), ("gru", {}), ("gru", {"linear_before_reset": True}), ("lstm", {})]
+)
+def test_its_gradient_is_that_of_finite_differences(cell, changes):
+    mod = layer(cell, "reverse", "float64", steps=2, hidden=3, block=2, clip=2.0, **changes)
+    values, main = values_of(mod, "float64") | {"lengths": np.array([2, 1], "int32")}, mod["main"]
+    outputs = [relay.TupleGetItem(main.body, i) for i in range(3 if cell == "lstm" else 2)]
+    total = relay.sum(outputs[0])
+    for output in outputs[1:]:
+        total = total + relay.sum(output * output)
+    function = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function(main.params, total)))["main"]
+    backward = relay.transform.gradient(function, mode="first_order")
+    with tvm.transform.PassContext(opt_level=0):  # what it is written out in fuses to large kernels
+        forward, run = (
+            graph_executor.GraphModule(relay.build(tvm.IRModule.from_expr(one), "llvm")["default"](tvm.cpu()))
+            for one in (function, backward)
+        )
+    run.run(**values)
+    for i, (name, value) in enumerate(values.items()):
+        if name == "lengths":
+            continue
+        gradient, flat, step = run.get_output(1 + i).numpy().reshape(-1), value.reshape(-1), 1e-5
+        for at in np.random.default_rng(1).choice(flat.size, 8):
+            kept, sides = flat[at], []
+            for moved in (kept + step, kept - step):
+                flat[at] = moved
+                forward.run(**values)
+                sides.append(float(forward.get_output(0).numpy()))
+            flat[at] = kept
+            np.testing.assert_allclose(gradient[at], (sides[0] - sides[1]) / (2 * step), rtol=1e-4, atol=1e-6)
+
+
+def test_dynamic_steps_have_no_gradient():
+    data = relay.var("data", shape=(relay.Any(), 2, 32), dtype="float32")
+    mod = relay.transform.InferType()(layer("lstm", given={"data": data}, hidden=8))
+    call = mod["main"].body
+    with pytest.raises(TVMError, match="a gradient only for a number of steps that is known"):
+        call.op.get_attr("FPrimalGradient")(call, relay.Tuple([relay.TupleGetItem(call, i) for i in range(3)]))
 
 
 def test_its_text_is_read_back():
