@@ -67,8 +67,11 @@ class ReshapeNumbers {
         if (!open()) return std::nullopt;
       } else if (i + 1 < to.size() && halves(to[i], to[i + 1])) {
         ++i;
+      } else if (number && has_name(to, i + 1) && parts_of_number(to, i)) {
+        ++i;
       } else if (number) {
-        say(*number);
+        if (has_name(to, i + 1) && is_merged(*number)) say(-3), ++next_;
+        else say(*number);
       } else if (next_ < from_.size() && same_extent(from_[next_], to[i])) {
         say(0);
       } else if (next_ + 1 < from_.size() && is_product(from_[next_], from_[next_ + 1], to[i])) {
@@ -106,6 +109,28 @@ class ReshapeNumbers {
     out_.push_back(-4);
     out_.push_back(x ? *x : -1);
     say(y ? *y : -1);
+    return true;
+  }
+
+  static bool has_name(const std::vector<PrimExpr>& to, size_t begin) {
+    for (size_t i = begin; i < to.size(); ++i)
+      if (to[i] && !as_int(to[i])) return true;
+    return false;
+  }
+  const int64_t* known(size_t i) const { return i < from_.size() ? as_int(from_[i]) : nullptr; }
+  /// Two extents of the data that are numbers are one of the result.
+  bool is_merged(int64_t number) const {
+    const int64_t *a = known(next_), *b = known(next_ + 1);
+    return a && b && *a != number && *a * *b == number;
+  }
+  /// One is two of the result.
+  bool parts_of_number(const std::vector<PrimExpr>& to, size_t i) {
+    const int64_t *whole = known(next_), *a = as_int(to[i]),
+                  *b = i + 1 < to.size() && to[i + 1] ? as_int(to[i + 1]) : nullptr;
+    if (!whole || !b || *b < 1 || *a == *whole || *a * *b != *whole) return false;
+    out_.push_back(-4);
+    out_.push_back(*a);
+    say(*b);
     return true;
   }
 

@@ -270,6 +270,12 @@ Type Importer::named_type(const Type& type, const Array<String>& names) {
   return with(tensor, &TensorTypeNode::shape, shape);
 }
 
+std::optional<std::pair<Expr, int>> Importer::input_of(const PrimExpr& extent) const {
+  auto it = inputs_of_.find(extent.get());
+  if (it == inputs_of_.end()) return std::nullopt;
+  return it->second;
+}
+
 void Importer::forget_names(const Expr& root) const {
   if (!names_extents_) return;
   auto forget = [](const Expr& expr) {
@@ -328,7 +334,12 @@ Imported Importer::run() {
     inputs.push_back(var);
     Array<String> names = dim_names(input, type);
     if (!names.empty()) dims.set(String(std::string(input.name)), names);
-    if (names_extents_) var->checked_type_ = named_type(type, names);
+    if (names_extents_) {
+      var->checked_type_ = named_type(type, names);
+      const Array<PrimExpr>& shape = var->checked_type_.as<TensorTypeNode>()->shape;
+      for (size_t i = 0; i < shape.size(); ++i)
+        if (!as_int(shape[i])) inputs_of_.try_emplace(shape[i].get(), Expr(var), static_cast<int>(i));
+    }
     Value value{Expr(var)};
     value.element = minifloat_type(input.type.element);
     scope.define(input.name, value);

@@ -32,6 +32,8 @@ class Importer {
   Imported run();
 
   Values import_graph(const Graph& graph, const Values& inputs, const Scope& outer);
+  /// An input and its axis of this extent, where it is that of one.
+  std::optional<std::pair<Expr, int>> input_of(const PrimExpr& extent) const;
   /// The tensors that the node being imported, and graphs inside it, can see by name.
   std::unordered_set<const Object*> visible_tensors() const;
 
@@ -68,6 +70,7 @@ class Importer {
   bool names_extents_;
   std::unordered_map<std::string, PrimExpr> extents_;  // by name
   int num_unnamed_ = 0;
+  std::unordered_map<const Object*, std::pair<Expr, int>> inputs_of_;  // by variable
   Versions versions_;
   std::unordered_map<std::string_view, int64_t> fixed_dims_;
   const Scope* scope_ = nullptr;  // of the node that is being converted

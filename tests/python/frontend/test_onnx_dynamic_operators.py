@@ -575,3 +575,33 @@ def test_a_constant_of_one_element_is_a_number():
     check_nodes(nodes, {"x": ("b", "t")}, constants)
     alone = {"x": ("b",)}  # of fewer dimensions than the constant
     check_nodes([node("Mul", "half x", "y")], alone, constants)
+
+
+def test_channels_are_shuffled_between_dynamic_extents():
+    nodes = [
+        node("Shape", "x", "shape"),
+        node("Slice", "shape zero one", "b"),
+        node("Slice", "shape two four", "image"),
+        node("Concat", "b two three image", "split", axis=0),
+        node("Reshape", "x split", "z"),
+        node("Transpose", "z", "u", perm=[0, 2, 1, 3, 4]),
+        node("Reshape", "u shape", "y"),
+    ]
+    constants = {**NUMBERS, "three": ints(3), "four": ints(4)}
+    shapes = {"x": ("b", 6, "h", "w")}
+    assert "dyn." not in text_of(nodes, shapes, constants)
+    check_nodes(nodes, shapes, constants)
+
+
+def test_a_token_that_is_expanded_to_the_batch_keeps_its_name():
+    nodes = [
+        *BATCH_AND_LENGTH,
+        node("Concat", "b one size", "wide", axis=0),
+        node("Expand", "token wide", "z"),
+        node("Concat", "z x", "y", axis=1),
+    ]
+    constants = {**NUMBERS, "token": real(1, 1, 32)}
+    shapes = {"x": ("b", "t", 32)}
+    text = text_of(nodes, shapes, constants)
+    assert "newshape=[0, 1, 0]) /* ty=Tensor[(?, 1, 32), float32]" in text
+    check_nodes(nodes, shapes, constants)

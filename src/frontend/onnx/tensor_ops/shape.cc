@@ -7,6 +7,7 @@
 #include "frontend/common/known.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/pad_dynamic.h"
+#include "frontend/onnx/scope.h"
 #include "ir/prim/ops.h"
 #include "relay/attrs/index.h"
 #include "relay/attrs/pad.h"
@@ -177,6 +178,29 @@ Expr expanded_by_names(Operation& in) {
   return call_op("tile", {x}, make_attrs<TileAttrs>([&](auto& attrs) { attrs.reps = int_array(counts); }));
 }
 
+/// What Expand gives, whose type forgot extents that are seen: numbers, and those of inputs.
+Expr with_seen_extents(Operation& in, Expr out) {
+  std::optional<std::vector<PrimExpr>> wanted = seen_extents(in, in[1]);
+  const Array<PrimExpr> own = in.shape(in[0]);
+  const size_t rank = in.rank(out);
+  if (!wanted || wanted->size() != rank || own.size() > rank) return out;
+  std::vector<int64_t> numbers(rank, 0);
+  bool has_number = false;
+  for (size_t i = 0; i < rank; ++i) {
+    const bool is_new = i < rank - own.size() || is_one(own[i - (rank - own.size())]);
+    const PrimExpr extent = (*wanted)[i];
+    if (!extent || !is_new || !relay::is_any(in.shape(out)[i])) continue;
+    if (const int64_t* number = as_int(extent); number && *number > 0) {
+      numbers[i] = *number;
+      has_number = true;
+    } else if (auto input = in.importer().input_of(extent)) {
+      int axis = static_cast<int>(i);
+      out = reshaped_as(out, axis, axis + 1, input->first, input->second, input->second + 1);
+    }
+  }
+  return has_number ? reshape(out, int_array(numbers)) : out;
+}
+
 Values expand(Operation& in) {
   if (std::optional<std::vector<int64_t>> shape = in.constant_ints(in[1])) {
     if (std::optional<std::vector<int64_t>> own = in.fixed_shape(in[0])) {
@@ -196,11 +220,11 @@ Values expand(Operation& in) {
       std::all_of(own.begin(), own.end(), [](const PrimExpr& e) { return !as_int(e) || is_one(e); });
   const int64_t* length = as_int(in.shape(in[1])[0]);
   if (is_dynamic && length && *length >= static_cast<int64_t>(own.size()))
-    return {call_op("dyn.broadcast_to", {in[0], in[1]}, make_attrs<InitOpAttrs>([](auto&) {}))};
+    return {with_seen_extents(in, call_op("dyn.broadcast_to", {in[0], in[1]}, make_attrs<InitOpAttrs>([](auto&) {})))};
   Expr ones =
       call_op("dyn.ones", {in[1]}, make_attrs<InitOpAttrs>([&](auto& attrs) { attrs.dtype = in.dtype(in[0]); }));
   if (in.dtype(in[0]) == DataType::Bool()) return {call_op("logical_and", {in[0], ones})};
-  return {multiply(in[0], ones)};
+  return {with_seen_extents(in, multiply(in[0], ones))};
 }
 
 /// All dimensions before `axis` become one, and all from it on.
