@@ -78,8 +78,8 @@ Expr all_frequencies(const Expr& x, int axis, int64_t n, DataType dtype) {
   return multiply(take(x, make_ints(indices), axis), numbers_of(signs, {n, 2}, dtype));
 }
 
-Expr int64_number(int64_t value) { return make_constant(int_scalar(value, DataType::Int(64))); }
-Expr half_and_one(const Expr& n) { return add(call_op("floor_divide", {n, int64_number(2)}), int64_number(1)); }
+Expr signal_number(int64_t value) { return make_constant(int_scalar(value, DataType::Int(64))); }
+Expr half_and_one(const Expr& n) { return add(call_op("floor_divide", {n, signal_number(2)}), signal_number(1)); }
 
 /// Cropped, or filled up with zeros, to a length that a run decides.
 Expr with_length_at_run_time(Operation& in, const Expr& x, int axis, const Expr& length) {
@@ -101,7 +101,7 @@ Expr transformed_at_run_time(Operation& in, Expr x, int axis, bool is_inverse, b
   Expr n = extent_at_run_time(in, x, axis);
   const int last = static_cast<int>(in.rank(x)) - 1;
   const bool is_real_result = is_inverse && is_half;
-  if (is_real_result) n = multiply(subtract(n, int64_number(1)), int64_number(2));
+  if (is_real_result) n = multiply(subtract(n, signal_number(1)), signal_number(2));
   if (in.has(1)) n = reshape(cast_if_needed(in, in[1], DataType::Int(64)), Array<PrimExpr>{});
   if (in.has(1)) x = with_length_at_run_time(in, x, axis, is_real_result ? half_and_one(n) : n);
   DataType dtype = in.dtype(in[0]);
@@ -177,9 +177,9 @@ Values short_time_fourier(Operation& in) {
   } else {
     std::vector<int64_t> inside(static_cast<size_t>(length));
     for (size_t i = 0; i < inside.size(); ++i) inside[i] = static_cast<int64_t>(i);
-    Expr room = subtract(extent_at_run_time(in, x, 1), int64_number(length));
-    Expr frames = add(call_op("floor_divide", {room, int64_number(step)}), int64_number(1));
-    Expr begins = multiply(call_op("dyn.iota", {frames}), int64_number(step));
+    Expr room = subtract(extent_at_run_time(in, x, 1), signal_number(length));
+    Expr frames = add(call_op("floor_divide", {room, signal_number(step)}), signal_number(1));
+    Expr begins = multiply(call_op("dyn.iota", {frames}), signal_number(step));
     x = take(x, add(expand_dims(begins, 1), make_ints(inside)), 1);
   }
   if (in.has(2)) x = multiply(x, expand_dims(in[2], 1));
