@@ -131,7 +131,7 @@ Axes find_axes(const te::ComputeOp* last, const te::OperationNode* matmul) {
   arith::Analyzer analyzer;
   for (const IterVar& axis : last->axis) {
     at.push_back(axis->var);
-    analyzer.bind(axis->var, axis->dom);
+    if (!is_one(axis->dom->extent)) analyzer.bind(axis->var, axis->dom);  // a single row keeps its name
   }
   Array<PrimExpr> read = element_read(last, at, matmul);
   Axes out;
