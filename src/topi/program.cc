@@ -56,15 +56,32 @@ Stmt loops(const Indices& shape, const std::function<Stmt(const Indices&)>& body
   return stmt;
 }
 
-Stmt with_memory(DataType dtype, int extent, const std::function<Stmt(const Buffer&)>& body) {
-  Buffer memory = decl_buffer({PrimExpr(extent)}, dtype, "memory", "local");
+Stmt loop_while(PrimExpr condition, Stmt body) {
+  return make(While{.condition = std::move(condition), .body = std::move(body)});
+}
+
+namespace {
+
+Stmt allocated(DataType dtype, const PrimExpr& extent, const char* scope,
+               const std::function<Stmt(const Buffer&)>& body) {
+  Buffer memory = decl_buffer({extent}, dtype, "memory", scope);
   Allocate node;
   node.buffer_var = memory->data;
   node.dtype = dtype;
-  node.extents = {PrimExpr(extent)};
+  node.extents = {extent};
   node.condition = bool_imm(true);
   node.body = body(memory);
   return make(std::move(node));
+}
+
+}  // namespace
+
+Stmt with_memory(DataType dtype, int extent, const std::function<Stmt(const Buffer&)>& body) {
+  return allocated(dtype, PrimExpr(extent), "local", body);
+}
+
+Stmt with_scratch(DataType dtype, const PrimExpr& extent, const std::function<Stmt(const Buffer&)>& body) {
+  return allocated(dtype, extent, "global", body);
 }
 
 PackedArgument::PackedArgument(const Buffer& buffer) {

@@ -34,8 +34,12 @@ Stmt loop(const PrimExpr& extent, const std::function<Stmt(const PrimExpr&)>& bo
 /// One iteration for each index of `shape`. The outermost loop of more than one is parallel where iterations are
 /// independent.
 Stmt loops(const Indices& shape, const std::function<Stmt(const Indices&)>& body, bool is_independent = false);
+/// Again and again, while it holds.
+Stmt loop_while(PrimExpr condition, Stmt body);
 /// A few elements of memory that exist inside `body`.
 Stmt with_memory(DataType dtype, int extent, const std::function<Stmt(const Buffer&)>& body);
+/// The same for as many as a run decides, on the heap.
+Stmt with_scratch(DataType dtype, const PrimExpr& extent, const std::function<Stmt(const Buffer&)>& body);
 /// A call of the function of that name in the registry; a buffer is passed as a tensor.
 struct PackedArgument {
   PackedArgument(const Buffer& buffer);

@@ -156,8 +156,8 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
     counts.shares(batch, valid_count->shape[0], 0);
     numbers.shares(batch, indices->shape[0], 0);
     numbers.shares(boxes, indices->shape[1], 1);
-    return each_image(batch, 3, [&](const PrimExpr& i, const std::vector<Cell>& cells) {
-      const Cell &taken = cells[0], &is_good = cells[1], &looked_at = cells[2];
+    return each_image(batch, 4, [&](const PrimExpr& i, const std::vector<Cell>& cells) {
+      const Cell &taken = cells[0], &is_good = cells[1], &looked_at = cells[2], &before = cells[3];
       auto value = [&](const PrimExpr& row, int k) { return make_load(out[0], {i, row, PrimExpr(k)}); };
       auto corner = [&](const PrimExpr& row) {
         return [=](int k) { return make_load(out[0], {i, row, PrimExpr(options.coord_start + k)}); };
@@ -174,15 +174,16 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
                     drop(j));
       });
       Stmt choose = loop(boxes, [&](const PrimExpr& j) {
-        Stmt compare = loop(boxes, [&](const PrimExpr& k) {
-          PrimExpr matters = logical_and(k < j, logical_and(equal(is_good(), 1), value(k, options.score_index) > zero));
-          if (options.id_index >= 0) {
-            matters = logical_and(matters, value(k, options.id_index) >= zero);
-            if (!options.force_suppress)
-              matters = logical_and(matters, equal(value(j, options.id_index), value(k, options.id_index)));
-          }
-          return when(matters, when(overlap(corner(j), corner(k)) >= threshold, is_good.set(whole(0))));
-        });
+        const PrimExpr k = before();
+        PrimExpr matters = value(k, options.score_index) > zero;
+        if (options.id_index >= 0) {
+          matters = logical_and(matters, value(k, options.id_index) >= zero);
+          if (!options.force_suppress)
+            matters = logical_and(matters, equal(value(j, options.id_index), value(k, options.id_index)));
+        }
+        Stmt suppress = when(matters, when(overlap(corner(j), corner(k)) >= threshold, is_good.set(whole(0))));
+        Stmt compare = sequence({before.set(whole(0)), loop_while(logical_and(k < as_int32(j), equal(is_good(), 1)),
+                                                                  sequence({suppress, before.add(1)}))});
         Stmt judge = sequence({is_good.set(whole(1)), compare, when(equal(is_good(), 1), taken.add(1), drop(j))});
         Stmt step = when(equal(taken(), most), drop(j), when(value(j, options.score_index) > zero, judge));
         return when(j < looked_at(), step);
@@ -204,6 +205,50 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
 
 namespace {
 
+constexpr int kLanes = 16;    // boxes that are compared at once
+constexpr int kTogether = 4;  // times as many, before it is asked whether one of them overlaps
+
+/// Boxes that stay, their corners one after the other so that vectors hold one coordinate of several.
+class TakenBoxes {
+ public:
+  /// `most`: a multiple of all that are compared together.
+  TakenBoxes(Buffer corners, PrimExpr most, const Cell& count)
+      : corners_(std::move(corners)), most_(std::move(most)), count_(count) {}
+
+  Stmt add(const Corner& box) const {
+    std::vector<Stmt> out;
+    for (int k = 0; k < 4; ++k) out.push_back(store(corners_, box(k), {PrimExpr(k) * most_ + count_()}));
+    return sequence(out);
+  }
+
+  /// Sets `found` to a number above 0 where a box overlaps one of those here, and ends there. `first`: memory of its own.
+  Stmt find_overlap(const Corner& box, const PrimExpr& threshold, const Cell& found, const Cell& first,
+                    const Buffer& hits) const {
+    auto each_lane = [&](const std::function<Stmt(const PrimExpr&)>& body) {
+      return loop(PrimExpr(kLanes), body, LoopKind::Vectorized);
+    };
+    Stmt clear = each_lane([&](const PrimExpr& lane) { return store(hits, whole(0), {lane}); });
+    Stmt compare = loop(PrimExpr(kTogether), [&](const PrimExpr& part) {
+      return each_lane([&](const PrimExpr& lane) {
+        const PrimExpr at = first() + part * kLanes + lane;
+        auto other = [&](int k) { return make_load(corners_, {PrimExpr(k) * most_ + at}); };
+        const PrimExpr is_hit = logical_and(at < count_(), overlap(box, other) >= threshold);
+        return store(hits, make_load(hits, {lane}) + select(is_hit, whole(1), whole(0)), {lane});
+      });
+    });
+    Stmt sum =
+        loop(PrimExpr(kLanes), [&](const PrimExpr& lane) { return found.set(found() + make_load(hits, {lane})); });
+    Stmt block = sequence({clear, compare, sum, first.add(kLanes * kTogether)});
+    return sequence({found.set(whole(0)), first.set(whole(0)),
+                     loop_while(logical_and(first() < count_(), equal(found(), 0)), block)});
+  }
+
+ private:
+  Buffer corners_;
+  PrimExpr most_;
+  const Cell& count_;
+};
+
 /// For each class of each image, by falling score: the boxes that stay, and how many.
 Array<te::Tensor> select_by_class(const te::Tensor& boxes, const te::Tensor& scores, const te::Tensor& max_per_class,
                                   const te::Tensor& iou_threshold, const te::Tensor& score_threshold) {
@@ -211,36 +256,39 @@ Array<te::Tensor> select_by_class(const te::Tensor& boxes, const te::Tensor& sco
   Array<te::Tensor> inputs{boxes,         scores,        argsort(scores, 2, false, kInt32),
                            max_per_class, iou_threshold, score_threshold};
   std::vector<Result> results{{scores->shape, kInt32}, {{batch, classes}, kInt32}};
+  const PrimExpr block = whole(kLanes * kTogether);
+  const PrimExpr padded = floordiv(as_int32(count) + block - 1, block) * block;
   return program("all_class_nms", inputs, results, [&](const Buffers& in, const Buffers& out) {
     PrimExpr most = count_of(only(in[3])), threshold = tessera::cast(boxes->dtype, only(in[4]));
     PrimExpr least = tessera::cast(scores->dtype, only(in[5]));
+    auto one_class = [&](const PrimExpr& b, const PrimExpr& c, const Buffer& corners, const Buffer& cells,
+                         const Buffer& hits) {
+      Cell taken(cells, 0), found(cells, 1), first(cells, 2);
+      TakenBoxes stay(corners, padded, taken);
+      Stmt choose = loop(count, [&](const PrimExpr& j) {
+        PrimExpr box = make_load(in[2], {b, c, j});
+        auto corner = [&](int k) { return make_load(in[0], {b, box, PrimExpr(k)}); };
+        Stmt take = sequence({store(out[0], box, {b, c, taken()}), stay.add(corner), taken.add(1)});
+        PrimExpr has_room = logical_or(most < 0, taken() < most);
+        return when(
+            logical_and(make_load(in[1], {b, c, box}) > least, has_room),
+            sequence({stay.find_overlap(corner, threshold, found, first, hits), when(equal(found(), 0), take)}));
+      });
+      SafeAccess access({});
+      access.shares(batch, boxes->shape[0], 0);
+      access.shares(count, boxes->shape[1], 1);
+      choose = when(access.is_possible(), choose);
+      Stmt clear = loop(count, [&](const PrimExpr& j) { return store(out[0], whole(0), {b, c, j}); });
+      return sequence({taken.set(whole(0)), clear, choose, store(out[1], taken(), {b, c})});
+    };
     return loops(
         {batch, classes},
         [&](const Indices& at) {
-          const PrimExpr &b = at[0], &c = at[1];
-          return with_memory(kInt32, 2, [&](const Buffer& memory) {
-            Cell taken(memory, 0), is_good(memory, 1);
-            auto corner = [&](const PrimExpr& box) {
-              return [=](int k) { return make_load(in[0], {b, box, PrimExpr(k)}); };
-            };
-            Stmt choose = loop(count, [&](const PrimExpr& j) {
-              PrimExpr box = make_load(in[2], {b, c, j});
-              Stmt compare = loop(count, [&](const PrimExpr& k) {
-                PrimExpr other = make_load(out[0], {b, c, k});
-                PrimExpr matters = logical_and(k < taken(), equal(is_good(), 1));
-                return when(matters, when(overlap(corner(box), corner(other)) >= threshold, is_good.set(whole(0))));
-              });
-              Stmt take = sequence({store(out[0], box, {b, c, taken()}), taken.add(1)});
-              PrimExpr has_room = logical_or(most < 0, taken() < most);
-              return when(logical_and(make_load(in[1], {b, c, box}) > least, has_room),
-                          sequence({is_good.set(whole(1)), compare, when(equal(is_good(), 1), take)}));
+          return with_scratch(boxes->dtype, padded * 4, [&](const Buffer& corners) {
+            return with_memory(kInt32, 3, [&](const Buffer& cells) {
+              return with_memory(kInt32, kLanes,
+                                 [&](const Buffer& hits) { return one_class(at[0], at[1], corners, cells, hits); });
             });
-            SafeAccess access({});
-            access.shares(batch, boxes->shape[0], 0);
-            access.shares(count, boxes->shape[1], 1);
-            choose = when(access.is_possible(), choose);
-            Stmt clear = loop(count, [&](const PrimExpr& j) { return store(out[0], whole(0), {b, c, j}); });
-            return sequence({taken.set(whole(0)), clear, choose, store(out[1], taken(), {b, c})});
           });
         },
         true);

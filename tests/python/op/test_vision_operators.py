@@ -70,6 +70,36 @@ def test_non_max_suppression_of_all_classes(output_format, limits):
     check(lambda b, s: vision.all_class_non_max_suppression(b, s, *limits, output_format), corners, scores)
 
 
+@pytest.mark.parametrize("limits", [(-1, 0.4, 0.1), (100, 0.5, 0.3), (-1, 0.0, 0.5), (-1, 1.5, 0.0)])
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 300])
+def test_boxes_are_compared_with_all_that_stay(count, limits):
+    """Many survivors: boxes are compared by vectors, several at once, which has ends of its own."""
+    most, threshold, least = limits
+    random = np.random.default_rng(count)
+    corners = random.uniform(0, 6, (count, 2))
+    found = np.concatenate([corners, corners + random.uniform(0, 2, (count, 2))], 1).astype("float32")
+    scores = (random.permutation(2 * count).reshape(2, count) / (2 * count)).astype("float32")
+
+    def overlap(a, b):
+        shared = np.prod(np.maximum(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]), 0))
+        return shared / (np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - shared)
+
+    want = []
+    for kind in range(2):
+        stay = []
+        for box in np.argsort(-scores[kind], kind="stable"):
+            has_room = scores[kind, box] > least and (most < 0 or len(stay) < most)
+            if has_room and all(overlap(found[box], found[other]) < threshold for other in stay):
+                stay.append(box)
+        want += [(0, kind, box) for box in stay]
+    b, s = relay.var("b", shape=(1, count, 4)), relay.var("s", shape=(1, 2, count))
+    body = vision.all_class_non_max_suppression(b, s, *limits).tuple_value
+    model = tessera.Model(relay.vm.compile(tessera.IRModule.from_expr(relay.Function([b, s], body)), "llvm"))
+    chosen, number = (value.numpy() for value in model.run(found[None], scores[None]))
+    assert int(number[0]) == len(want)
+    assert [tuple(row) for row in chosen[: len(want)]] == want
+
+
 def test_anchors():
     x = tensor(1, 3, 4, 5)
     check(lambda d: vision.multibox_prior(d), x)

@@ -58,6 +58,7 @@ CASES = {
     "a_mask_for_each": {"rows": 35, "columns": 45, "mask": (1, 2, 35, 45)},
     "keys_by_rows": {"by_rows": True},
     "heads_left_apart": {"merge": False},
+    "one_query": {"count": 8, "rows": 1, "columns": 129, "depth": 128, "width": 128},
 }
 
 
