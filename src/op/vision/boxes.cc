@@ -162,9 +162,16 @@ bool yolo_reorg_type(TypeQuery& query) {
   check_dimensions(query, 0, "data", 4, "(n, c, height, width)");
   if (!stride || *stride < 1) throw Error(TypeError) << "stride must be a positive number";
   auto s = static_cast<int>(*stride);
-  auto divided = [&](const PrimExpr& extent) {
+  auto require_multiple = [&](const PrimExpr& extent, int factor) {
     const int64_t* n = as_int(extent);
-    if (n && *n % s != 0) throw Error(TypeError) << "stride " << s << " does not divide " << to_text(query.type(0));
+    if (n && *n % factor != 0)
+      throw Error(TypeError) << "stride " << s << " does not divide " << to_text(query.type(0));
+    if (!n && !relay::is_any(extent) && factor > 1)
+      relay::assume(equal(floormod(extent, factor), make_zero(extent.dtype())));
+  };
+  require_multiple(data->shape[1], s * s);
+  auto divided = [&](const PrimExpr& extent) {
+    require_multiple(extent, s);
     return on_extent(extent, [&](const PrimExpr& e) { return floordiv(e, s); });
   };
   PrimExpr channels = on_extent(data->shape[1], [&](const PrimExpr& e) { return e * (s * s); });

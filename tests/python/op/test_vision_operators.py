@@ -208,3 +208,13 @@ def test_a_slice_like_a_larger_tensor_is_rejected_at_run_time():
     assert run(np.ones(4, "float32"), np.ones(3, "float32")).shape == (3,)
     with pytest.raises(ValueError, match="do not fit together"):
         run(np.ones(3, "float32"), np.ones(4, "float32"))
+
+
+def test_strides_divide_channels_that_are_known_at_run_time():
+    x = relay.var("x", shape=(1, relay.Any(), 4, 4))
+    run = relay.create_executor(
+        "vm", tessera.IRModule.from_expr(relay.Function([x], vision.yolo_reorg(x, 2)))
+    ).evaluate()
+    assert run(np.ones((1, 4, 4, 4), "float32")).shape == (1, 16, 2, 2)
+    with pytest.raises(ValueError, match="do not fit together"):
+        run(np.ones((1, 5, 4, 4), "float32"))
