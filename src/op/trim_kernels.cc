@@ -23,7 +23,7 @@
 namespace tessera::op {
 namespace {
 
-constexpr int kLevel = 3;           // as of other changes of the algorithm
+constexpr int kTrimLevel = 3;       // as of other changes of the algorithm
 constexpr double kMinSaved = 0.25;  // of the work, for which a convolution is computed in parts
 constexpr int64_t kMinReuse =
     128;  // multiply-adds for each element that is read or written, so that copies cost little
@@ -251,7 +251,7 @@ Expr layout::trim_kernel(const Op& op, const Attrs& attrs, const Array<Expr>& ar
 
 Expr layout::trim_kernel(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
                          const relay::GraphEnvironment& environment, relay::Legalize further) {
-  if (environment.context->opt_level < kLevel) return nullptr;
+  if (environment.context->opt_level < kTrimLevel) return nullptr;
   return Trimmer(op, attrs, args, types, environment, further)();
 }
 
