@@ -49,7 +49,7 @@ PassTable passes{
          to_basic_block_normal_form_pass,
          "Names, by lets, what is used in more than one scope.",
          {.level = 1, .holds = {&basic_block_normal_form}}},
-        {"ToCPS", to_cps_pass, "Puts all functions of a module into continuation passing style.", {.level = 1}},
+        {"ToCPS", to_cps_pass, "", {.level = 1}},  // in Python a function of expressions
         {"ToGraphNormalForm",
          to_graph_normal_form,
          "Turns lets into sharing, where they mean no more than that.",

@@ -159,5 +159,7 @@ def test_every_gradient_of_another_operator_is_compared():
         body = build(*variables([a if a.dtype.kind == "i" else a.astype("float64") for a in arrays]))
         compared.add((body.tuple_value if isinstance(body, relay.TupleWrapper) else body).op.name)
     zero = {"argwhere", "dyn.ones", "dyn.zeros", "round_to_even"}
-    names = {name for name in tessera.ir.Op.list_op_names() if not name.startswith("tir.")} - set(REFERENCES) - zero
+    elsewhere = {"nn.recurrent"}  # test_recurrent_operators.py
+    names = {name for name in tessera.ir.Op.list_op_names() if not name.startswith("tir.")}
+    names -= {*REFERENCES, *zero, *elsewhere}
     assert {name for name in names if tessera.ir.Op.get(name).has_attr("FPrimalGradient")} == compared - set(REFERENCES)

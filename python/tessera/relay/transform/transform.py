@@ -20,7 +20,6 @@ from ..ty import TensorType
 from . import _ffi_api
 
 _constructors = pass_constructors("relay._transform.", __name__)
-del _constructors["ToCPS"]  # here it is a function of expressions
 globals().update(_constructors)
 
 __all__ = [
