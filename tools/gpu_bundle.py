@@ -96,9 +96,17 @@ def copy_repository(target: Path) -> None:
 
 
 def strip(folder: Path) -> None:
-    """Takes what only a debugger reads out of the libraries of `folder`. Not of packages: some wheels do not survive it."""
+    """Takes what only a debugger reads out of the libraries of `folder`."""
     programs = [file for file in folder.rglob("*") if file.is_file() and file.open("rb").read(4) == b"\x7fELF"]
-    subprocess.run(["strip", "--strip-unneeded", *map(str, programs)], check=True)
+    if programs:
+        subprocess.run(["strip", "--strip-unneeded", *map(str, programs)], check=True)
+
+
+def strip_packages(folder: Path) -> None:
+    """The same for packages, but for those that bring libraries along: what was patched for them does not survive it."""
+    for package in folder.iterdir():
+        if package.suffix != ".libs" and not package.with_name(f"{package.name}.libs").exists():
+            strip(package)
 
 
 def main() -> None:
@@ -113,6 +121,7 @@ def main() -> None:
         copy_repository(bundle / "repository")
         strip(bundle / "python")
         strip(bundle / "repository")
+        strip_packages(bundle / "packages")
         run = bundle / "pytest"
         run.write_text(RUN)
         run.chmod(0o755)
