@@ -3,6 +3,7 @@
 
     make bench-models                                      # all of it, from .venv-torch, with a chart
     .venv-torch/bin/python bench/models.py resnet50 bert_base --threads 1 --peers ort,openvino
+    .venv-torch/bin/python bench/models.py wide            # models of other kinds: video, recurrence, language, segmentation
     .venv-torch/bin/python bench/models.py --clock processor   # on a busy machine: CPU time, one thread only
 
 For each model and number of threads one process holds all contenders, with that many threads each; one thread is pinned
@@ -73,6 +74,23 @@ MODELS = [
     "bert_base_f16",
     "resnet50_bf16",
     "bert_base_bf16",
+]
+#: Of other kinds than the above: `bench/models.py wide`.
+WIDE = [
+    "shufflenet_v2_x1_0",
+    "convnext_tiny",
+    "swin_t",
+    "regnet_y_400mf",
+    "mnasnet1_0",
+    "deeplabv3_resnet50",
+    "segformer",
+    "r3d_18",
+    "lstm_512",
+    "bilstm",
+    "llama_prefill",
+    "llama_decode",
+    "whisper_encoder",
+    "whisper_decoder",
 ]
 #: How names of models with fewer bits end, and what makes them.
 NARROW = {"_int8": "quantize.py", "_dynamic": "quantize.py", "_f16": "halve.py", "_bf16": "halve.py"}
@@ -215,7 +233,7 @@ def print_table(results: list[dict[str, Any]], threads: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Whole models beside ONNX Runtime, OpenVINO and PyTorch.")
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(MODELS)}; all unless given")
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(MODELS)}; all unless given; 'wide': {', '.join(WIDE)}")
     parser.add_argument("--threads", help="such as 1,2; default: one and all")
     parser.add_argument("--peers", default=",".join(ALL_PEERS), help=f"of {','.join(ALL_PEERS)}; all unless given")
     parser.add_argument("--switches", default="", help=f"all, or of {','.join(SWITCHES)}; none unless given")
@@ -238,7 +256,7 @@ def main() -> int:
         peers = args.peers.split(",")
         print(json.dumps(measure(args.names[0], path, args.child, peers, switches, args.rounds, clock)))
         return 0
-    names = args.names or MODELS
+    names = WIDE if args.names == ["wide"] else args.names or MODELS
     missing = [name for name in names if not (args.models / f"{name}.onnx").exists()]
     scripts = {"export.py": [name for name in missing if wide_name(name) == name]}
     for suffix, script in NARROW.items():
