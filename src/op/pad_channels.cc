@@ -42,19 +42,9 @@ Expr padded(const Expr& x, DataType dtype, size_t rank, size_t axis, int64_t mor
     return relay::make_call(border->op, border->args,
                             relay::changed_attrs<relay::PadAttrs>(
                                 border->attrs, [&](auto& a) { a.pad_width.set(axis, {a.pad_width[axis][0], count}); }));
-  relay::PadAttrs pad;
-  for (size_t i = 0; i < rank; ++i) pad.pad_width.push_back({PrimExpr(0), i == axis ? count : PrimExpr(0)});
-  return relay::make_call(Op::get("nn.pad"), {x, relay::make_scalar(0, dtype)}, Attrs(make(std::move(pad))));
-}
-
-/// The first `channels` of an axis.
-Expr first_channels(const Expr& x, int axis, int64_t channels) {
-  relay::StridedSliceAttrs slice;
-  slice.begin = {PrimExpr(0)};
-  slice.end = {PrimExpr(static_cast<int>(channels))};
-  slice.strides = {PrimExpr(1)};
-  slice.axes = {PrimExpr(axis)};
-  return relay::make_call(Op::get("strided_slice"), {x}, Attrs(make(std::move(slice))));
+  std::vector<std::array<int64_t, 2>> widths(rank, {0, 0});
+  widths[axis][1] = more;
+  return relay::pad_around(x, widths, 0, dtype);
 }
 
 /// True where tiles along the pixels of one image serve as well.
@@ -95,7 +85,7 @@ Expr pad_channels(const Op& op, char letter, const Attrs& given, const Array<Exp
   Attrs wider =
       relay::changed_attrs<ConvAttrs>(given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(wanted)); });
   Expr weight = padded(args[1], DataType::Float(32), kernel->axes.size(), static_cast<size_t>(axis), wanted - channels);
-  return first_channels(relay::make_call(op, {args[0], weight}, wider), channel, channels);
+  return relay::slice_axis(relay::make_call(op, {args[0], weight}, wider), channel, 0, channels);
 }
 
 /// Of uint8 by int8. Results of very few channels stay as they are.
@@ -125,7 +115,7 @@ Expr pad_int8(const Op& op, const Attrs& given, const Array<Expr>& args, const A
       given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(outs + more_outs)); });
   Expr filters = padded(padded(args[1], weight->dtype, 4, in_axis, more_ins), weight->dtype, 4, out_axis, more_outs);
   Expr all = relay::make_call(op, {padded(args[0], data->dtype, 4, channel, more_ins), filters}, wider);
-  return more_outs == 0 ? all : first_channels(all, static_cast<int>(channel), outs);
+  return more_outs == 0 ? all : relay::slice_axis(all, static_cast<int>(channel), 0, outs);
 }
 
 /// With channel padding where no block of half a vector or more holds the channels, and padding is a quarter at most.

@@ -31,7 +31,7 @@ constexpr size_t kMaxParts = 5;
 
 /// One spatial axis: result o reads o * stride + position * dilation - before, of `data` elements.
 struct Axis {
-  int64_t data, results, positions, stride, dilation, before, after;
+  int64_t data, results, positions, stride, dilation, before;
 
   bool is_inside(int64_t result, int64_t position) const {
     const int64_t at = result * stride + position * dilation - before;
@@ -93,12 +93,7 @@ std::optional<Window> window_of(const Axis& axis, const Part& part) {
 /// The elements [first, end) of one axis; all of them as they are.
 Expr part_of_axis(const Expr& x, size_t axis, int64_t first, int64_t end, int64_t extent) {
   if (first == 0 && end == extent) return x;
-  return relay::make_call(Op::get("strided_slice"), {x}, relay::make_attrs<relay::StridedSliceAttrs>([&](auto& a) {
-                            a.begin = {PrimExpr(static_cast<int>(first))};
-                            a.end = {PrimExpr(static_cast<int>(end))};
-                            a.strides = {PrimExpr(1)};
-                            a.axes = {PrimExpr(static_cast<int>(axis))};
-                          }));
+  return relay::slice_axis(x, static_cast<int>(axis), first, end);
 }
 
 class Trimmer {
@@ -149,7 +144,7 @@ class Trimmer {
         return *as_int(type->shape[static_cast<size_t>(layout->index_of(letters[i]))]);
       };
       axes_.push_back({extent(data_, data_type_), extent(out_, out_type_), extent(kernel_, weight_type_), (*strides)[i],
-                       (*dilation)[i], (*padding)[i], (*padding)[spatial + i]});
+                       (*dilation)[i], (*padding)[i]});
     }
     return std::all_of(padding->begin(), padding->end(), [](int64_t width) { return width >= 0; });
   }

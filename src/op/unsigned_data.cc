@@ -39,19 +39,18 @@ bool is_signed_contraction(const Array<Type>& types, const relay::GraphEnvironme
 /// The data with a border of zeros, which are kShift among moved numbers; `type` becomes that of the result.
 Expr with_border(const Expr& data, const Layout& layout, const std::vector<int64_t>& around, Type* type) {
   auto* tensor = type->as<TensorTypeNode>();
-  relay::PadAttrs pad;
+  std::vector<std::array<int64_t, 2>> widths;
   Array<PrimExpr> shape;
   for (size_t i = 0; i < tensor->shape.size(); ++i) {
     const bool is_row = static_cast<int>(i) == layout->index_of('H');
     const bool is_spatial = is_row || static_cast<int>(i) == layout->index_of('W');
     const int64_t before = is_spatial ? around[is_row ? 0 : 1] : 0, after = is_spatial ? around[is_row ? 2 : 3] : 0;
-    pad.pad_width.push_back({PrimExpr(static_cast<int>(before)), PrimExpr(static_cast<int>(after))});
+    widths.push_back({before, after});
     const int64_t* extent = as_int(tensor->shape[i]);
     shape.push_back(extent ? PrimExpr(static_cast<int>(*extent + before + after)) : tensor->shape[i]);
   }
   *type = TensorType(shape, tensor->dtype);
-  return relay::make_call(Op::get("nn.pad"), {data, relay::make_scalar(kShift, DataType::UInt(8))},
-                          Attrs(make(std::move(pad))));
+  return relay::pad_around(data, widths, kShift, DataType::UInt(8));
 }
 
 Expr conv2d(const Op& op, const Attrs& given, const Array<Expr>& args, const Array<Type>& types,

@@ -2,8 +2,10 @@
 
 #include "ir/prim/ops.h"
 #include "ir/span_scope.h"
+#include "relay/attrs/pad.h"
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/transform.h"
+#include "relay/inspect.h"
 #include "relay/op_names.h"
 #include "runtime/function/element.h"
 
@@ -163,6 +165,21 @@ Expr strided_slice(Expr x, Array<PrimExpr> begin, Array<PrimExpr> end, Array<Pri
                    a.begin = begin;
                    a.end = end;
                    a.strides = strides;
+                 }));
+}
+
+Expr slice_axis(Expr x, int axis, int64_t begin, int64_t end, int64_t stride) {
+  return call_op(ops::strided_slice, {x}, make_attrs<StridedSliceAttrs>([&](auto& a) {
+                   a.begin = int_array({begin});
+                   a.end = int_array({end});
+                   a.strides = int_array({stride});
+                   a.axes = int_array({axis});
+                 }));
+}
+
+Expr pad_around(Expr x, const std::vector<std::array<int64_t, 2>>& widths, double value, DataType dtype) {
+  return call_op(ops::pad, {x, make_scalar(value, dtype)}, make_attrs<PadAttrs>([&](auto& a) {
+                   for (const auto& [before, after] : widths) a.pad_width.push_back(int_array({before, after}));
                  }));
 }
 

@@ -2,6 +2,7 @@
 // Relay expressions made in C++, as passes, gradients and importers need them beside `call_op` (relay/expr.h):
 // functions for the operators that are written often. Nothing here knows an operator's record; types are inferred later.
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -90,5 +91,9 @@ Expr expand_to_axes(Expr x, const std::vector<int>& axes, int rank);
 Expr layout_transform(Expr x, String from, String to);
 /// From `begin` to before `end` in steps of `strides` (one number each per dimension; without strides, each element).
 Expr strided_slice(Expr x, Array<PrimExpr> begin, Array<PrimExpr> end, Array<PrimExpr> strides = nullptr);
+/// The elements [begin, end) of one axis, in steps.
+Expr slice_axis(Expr x, int axis, int64_t begin, int64_t end, int64_t stride = 1);
+/// `value` around a tensor of type `dtype`: how often before and after the elements of each dimension.
+Expr pad_around(Expr x, const std::vector<std::array<int64_t, 2>>& widths, double value, DataType dtype);
 
 }  // namespace tessera::relay

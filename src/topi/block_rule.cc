@@ -32,6 +32,28 @@ bool is_spatial(const schedule::Cursor& cursor) {
   return true;
 }
 
+std::vector<int64_t> plain_extents(const schedule::Cursor& cursor) {
+  const BlockNode* block = cursor.block();
+  const BlockRealize* realize = cursor.realize();
+  std::vector<const For*> loops = cursor.loops();
+  if (!is_spatial(cursor) || is_scheduled(cursor) || !is_one(realize->predicate) || !block->body.as<BufferStore>() ||
+      block->init || !block->alloc_buffers.empty() || !block->match_buffers.empty() ||
+      loops.size() != realize->iter_values.size())
+    return {};
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const int64_t* extent = as_int(loops[i]->extent);
+    const bool is_innermost = i + 1 == loops.size();
+    const bool is_own =
+        is_innermost ? loops[i]->body.as<BlockRealize>() == realize : loops[i]->body.as<For>() == loops[i + 1];
+    if (!extent || *extent < 1 || !is_zero(loops[i]->min) || !is_own ||
+        !realize->iter_values[i].same_as(loops[i]->loop_var))
+      return {};
+    out.push_back(*extent);
+  }
+  return out;
+}
+
 std::vector<LoopRef> spatial_loops(const State& state, const BlockRef& block) {
   schedule::Cursor cursor = state.find(block);
   std::vector<LoopRef> out;

@@ -41,23 +41,17 @@ Expr take(Expr x, Expr indices, int axis) {
 }
 
 Expr slice(Expr x, int axis, int64_t begin, int64_t end, int64_t stride) {
-  return call_op("strided_slice", {x}, make_attrs<StridedSliceAttrs>([&](auto& attrs) {
-                   attrs.begin = int_array({begin});
-                   attrs.end = int_array({end});
-                   attrs.strides = int_array({stride});
-                   attrs.axes = int_array({axis});
-                 }));
+  return relay::slice_axis(x, axis, begin, end, stride);
 }
 
 Expr pad_with(Expr x, const std::vector<int64_t>& before, const std::vector<int64_t>& after, double value) {
   bool is_none = true;
-  for (size_t i = 0; i < before.size(); ++i) is_none = is_none && before[i] == 0 && after[i] == 0;
-  if (is_none) return x;
-  return call_op("nn.pad", {x, make_scalar(value, relay::type_of(x).as<TensorTypeNode>()->dtype)},
-                 make_attrs<PadAttrs>([&](auto& attrs) {
-                   for (size_t i = 0; i < before.size(); ++i)
-                     attrs.pad_width.push_back(int_array({before[i], after[i]}));
-                 }));
+  std::vector<std::array<int64_t, 2>> widths;
+  for (size_t i = 0; i < before.size(); ++i) {
+    is_none = is_none && before[i] == 0 && after[i] == 0;
+    widths.push_back({before[i], after[i]});
+  }
+  return is_none ? x : relay::pad_around(x, widths, value, relay::type_of(x).as<TensorTypeNode>()->dtype);
 }
 
 Expr shape_at_run_time(Expr x) {

@@ -58,7 +58,7 @@ std::optional<topi::Transposition> move_of(const Call* call) {
 
 /// Tiles for what lies in memory already: other elements are computed on their way.
 Array<te::Tensor> moved_by_tiles(const Call* call, const Array<te::Tensor>& in, const topi::Machine& machine) {
-  if (in.size() != 1 || !in[0]->op.as<te::PlaceholderOp>() || in[0]->dtype.is_bfloat()) return {};
+  if (in.size() != 1 || !in[0]->op.as<te::PlaceholderOp>()) return {};
   std::optional<topi::Transposition> move = move_of(call);
   if (!move || !topi::has_tiles(*move, in[0]->dtype, machine)) return {};
   return {topi::transpose_tiles(in[0], *move, tensor_type(Expr(call))->shape, machine)};

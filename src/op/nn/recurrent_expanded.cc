@@ -18,20 +18,6 @@ using namespace relay;
 
 constexpr int64_t kMaxExpandedSteps = 64;  // where a kernel for all of them is there too
 
-Array<PrimExpr> shape_of_ints(std::initializer_list<int64_t> extents) {
-  Array<PrimExpr> out;
-  for (int64_t extent : extents) out.push_back(PrimExpr(static_cast<int>(extent)));
-  return out;
-}
-
-Expr along(const Expr& x, int axis, int64_t begin, int64_t end) {
-  Attrs attrs = make_attrs<StridedSliceAttrs>([&](StridedSliceAttrs& to) {
-    to.begin = shape_of_ints({begin}), to.end = shape_of_ints({end}), to.strides = shape_of_ints({1});
-    to.axes = shape_of_ints({axis});
-  });
-  return call_op("strided_slice", {x}, attrs);
-}
-
 Expr activated_call(const topi::RecurrentActivation& by, const Expr& x, DataType dtype) {
   auto number = [dtype](double value) { return make_scalar(value, dtype); };
   const std::string& name = by.name;
@@ -89,30 +75,30 @@ class ExpandedRecurrent {
   Expr as_sum(const Expr& x) const { return dtype_ == sum_ ? x : cast(x, sum_); }
   Expr number(double value) const { return make_scalar(value, sum_); }
   Expr of_direction(const char* name, int64_t d) const {
-    return squeeze(along(inputs_.at(name), 0, d, d + 1), shape_of_ints({0}));
+    return squeeze(slice_axis(inputs_.at(name), 0, d, d + 1), int_array({0}));
   }
   Expr limited(const Expr& x) const { return layer_.clip > 0 ? clip(x, -layer_.clip, layer_.clip) : x; }
   Expr active(size_t i, const Expr& x) const { return activated_call(activations_[i], limited(x), sum_); }
-  Expr gate(const Expr& x, int64_t i) const { return along(x, -1, i * hidden_, (i + 1) * hidden_); }
+  Expr gate(const Expr& x, int64_t i) const { return slice_axis(x, -1, i * hidden_, (i + 1) * hidden_); }
 
   /// (blocks, parts, block) to (parts * hidden).
   Expr units(const Expr& x, int64_t parts) const {
-    Expr out = reshape(transpose(as_sum(x), shape_of_ints({1, 0, 2})), shape_of_ints({parts, blocks_ * block_}));
-    return reshape(along(out, 1, 0, hidden_), shape_of_ints({parts * hidden_}));
+    Expr out = reshape(transpose(as_sum(x), int_array({1, 0, 2})), int_array({parts, blocks_ * block_}));
+    return reshape(slice_axis(out, 1, 0, hidden_), int_array({parts * hidden_}));
   }
   /// (blocks, hidden, gates, block) to (gates * hidden, hidden).
   Expr weights(const Expr& x, int64_t gates) const {
-    Expr out = transpose(as_sum(x), shape_of_ints({2, 0, 3, 1}));
-    out = along(reshape(out, shape_of_ints({gates, blocks_ * block_, hidden_})), 1, 0, hidden_);
-    return reshape(out, shape_of_ints({gates * hidden_, hidden_}));
+    Expr out = transpose(as_sum(x), int_array({2, 0, 3, 1}));
+    out = slice_axis(reshape(out, int_array({gates, blocks_ * block_, hidden_})), 1, 0, hidden_);
+    return reshape(out, int_array({gates * hidden_, hidden_}));
   }
   /// Of one direction, (steps, batch, gates * hidden).
   Expr data(int64_t d) const {
     const int64_t width = blocks_ * block_, columns = gates_ * width;
-    Expr out = along(inputs_.at("data"), 2, d * columns, (d + 1) * columns);
-    out = transpose(reshape(out, shape_of_ints({0, 0, blocks_, gates_, block_})), shape_of_ints({0, 1, 3, 2, 4}));
-    out = along(reshape(out, shape_of_ints({0, 0, gates_, width})), 3, 0, hidden_);
-    return reshape(out, shape_of_ints({0, 0, gates_ * hidden_}));
+    Expr out = slice_axis(inputs_.at("data"), 2, d * columns, (d + 1) * columns);
+    out = transpose(reshape(out, int_array({0, 0, blocks_, gates_, block_})), int_array({0, 1, 3, 2, 4}));
+    out = slice_axis(reshape(out, int_array({0, 0, gates_, width})), 3, 0, hidden_);
+    return reshape(out, int_array({0, 0, gates_ * hidden_}));
   }
   Expr turned(const Expr& x, const Expr& lengths) const {
     if (!lengths) return call_op("reverse", {x}, make_attrs<ReverseAttrs>([](auto& a) { a.axis = PrimExpr(0); }));
@@ -140,13 +126,13 @@ class ExpandedRecurrent {
     if (is_reversed) all = turned(all, lengths);
     auto first = [&](const char* name) {
       if (has(name)) return as_sum(of_direction(name, d));
-      return zeros_like(gate(squeeze(along(all, 0, 0, 1), shape_of_ints({0})), 0));
+      return zeros_like(gate(squeeze(slice_axis(all, 0, 0, 1), int_array({0})), 0));
     };
     Expr h = first("initial_h"), c = layer_.cell == topi::RecurrentCell::LSTM ? first("initial_c") : Expr();
     Array<Expr> rows;
     for (int64_t t = 0; t < steps_; ++t) {
       Expr before = h, before_c = c;
-      cell(squeeze(along(all, 0, t, t + 1), shape_of_ints({0})), &h, &c);
+      cell(squeeze(slice_axis(all, 0, t, t + 1), int_array({0})), &h, &c);
       Expr row = h;
       if (lengths) {  // past its end a sequence keeps its state and gives zeros
         Expr goes_on = expand_dims(less(make_scalar(static_cast<double>(t), DataType::Int(64)), lengths), 1);

@@ -21,22 +21,13 @@ bool names(const PrimExpr& e, const Var& var) {
   return uses_var(e, [&](const VarNode* v) { return v == var.get(); });
 }
 
-/// The loops of a stage that stores one element at its axes, each from 0 on; empty where it is another.
+/// The extents of a stage that stores one element at its axes; empty where it is another.
 std::vector<int64_t> extents_of(const schedule::Cursor& cursor) {
-  const BlockNode* block = cursor.block();
-  auto* store = block->body.as<BufferStore>();
-  std::vector<const For*> loops = cursor.loops();
-  if (!is_spatial(cursor) || is_scheduled(cursor) || !store || store->indices.size() != block->iter_vars.size() ||
-      loops.size() != block->iter_vars.size())
-    return {};
-  std::vector<int64_t> out;
-  for (size_t i = 0; i < loops.size(); ++i) {
-    const int64_t* extent = as_int(loops[i]->extent);
-    if (!extent || *extent < 1 || !store->indices[i].same_as(block->iter_vars[i]->var) ||
-        !cursor.realize()->iter_values[i].same_as(loops[i]->loop_var))
-      return {};
-    out.push_back(*extent);
-  }
+  const std::vector<int64_t> out = plain_extents(cursor);
+  auto* store = cursor.block()->body.as<BufferStore>();
+  if (out.empty() || store->indices.size() != out.size()) return {};
+  for (size_t i = 0; i < out.size(); ++i)
+    if (!store->indices[i].same_as(cursor.block()->iter_vars[i]->var)) return {};
   return out;
 }
 

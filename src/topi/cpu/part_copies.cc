@@ -78,23 +78,6 @@ std::optional<Partition> partition_of(const BlockNode* block) {
   return out;
 }
 
-/// One store under plain loops, each of which is an axis from 0 on.
-bool is_plain(const schedule::Cursor& cursor) {
-  const BlockNode* block = cursor.block();
-  const BlockRealize* realize = cursor.realize();
-  std::vector<const For*> loops = cursor.loops();
-  if (!is_spatial(cursor) || !is_one(realize->predicate) || !block->body.as<BufferStore>() || block->init ||
-      !block->alloc_buffers.empty() || !block->match_buffers.empty() || loops.size() != realize->iter_values.size())
-    return false;
-  for (size_t i = 0; i < loops.size(); ++i) {
-    bool is_axis = realize->iter_values[i].as<VarNode>() == loops[i]->loop_var.get();
-    if (!is_axis || loops[i]->kind != LoopKind::Serial || !is_zero(loops[i]->min) || !as_int(loops[i]->extent) ||
-        (i + 1 < loops.size() && loops[i]->body.as<For>() != loops[i + 1]))
-      return false;
-  }
-  return !loops.empty() && loops.back()->body.as<BlockRealize>() == realize;
-}
-
 /// The body where the axis is in [begin, end) and counts from there.
 Stmt body_of_part(const BlockNode* block, const Var& axis, const Var& inside, int64_t begin, int64_t end) {
   Rewriter choose;
@@ -173,7 +156,7 @@ Stmt nest_of_part(const schedule::Cursor& cursor, const Partition& partition, si
 }  // namespace
 
 std::vector<Stmt> part_copies(const schedule::Cursor& cursor) {
-  std::optional<Partition> partition = is_plain(cursor) ? partition_of(cursor.block()) : std::nullopt;
+  std::optional<Partition> partition = plain_extents(cursor).empty() ? std::nullopt : partition_of(cursor.block());
   if (!partition) return {};
   int64_t run = partition->bounds.back() / static_cast<int64_t>(partition->bounds.size() - 1);
   std::vector<const For*> loops = cursor.loops();

@@ -19,6 +19,9 @@ namespace {
 
 constexpr int64_t kMaxTileLanes = 16, kMinTileLanes = 4;
 
+/// bfloat16 becomes uint16 later on, which vectors that are stored do not follow.
+bool has_vectors(DataType dtype) { return dtype.lanes == 1 && dtype.bits >= 8 && !dtype.is_bfloat(); }
+
 int64_t power_of_two_in(int64_t most) {
   int64_t out = 1;
   while (out * 2 <= most) out *= 2;
@@ -143,7 +146,6 @@ PrimExpr start_of(const PrimExpr& i, int64_t size, int64_t extent) {
   PrimExpr first = i * number(size);
   return extent % size == 0 ? first : min(first, number(extent - size));
 }
-int64_t tiles_in(int64_t extent, int64_t size) { return (extent + size - 1) / size; }
 
 /// Columns, one after the other, each `row_stride` after the one before.
 Stmt store_columns(const Buffer& target, const std::vector<PrimExpr>& columns, const PrimExpr& to, int64_t row_stride) {
@@ -156,25 +158,6 @@ Stmt store_columns(const Buffer& target, const std::vector<PrimExpr>& columns, c
 }
 
 // ---- stages ----------------------------------------------------------------------------------------------------------
-
-/// The loops of a stage that stores one element under plain loops, each an axis from 0 on; empty where it is another.
-std::vector<int64_t> plain_extents(const schedule::Cursor& cursor) {
-  const BlockNode* block = cursor.block();
-  const BlockRealize* realize = cursor.realize();
-  std::vector<const For*> loops = cursor.loops();
-  if (!is_spatial(cursor) || is_scheduled(cursor) || !is_one(realize->predicate) || !block->body.as<BufferStore>() ||
-      block->init || !block->alloc_buffers.empty() || !block->match_buffers.empty() ||
-      loops.size() != realize->iter_values.size())
-    return {};
-  std::vector<int64_t> out;
-  for (size_t i = 0; i < loops.size(); ++i) {
-    const int64_t* extent = as_int(loops[i]->extent);
-    if (!extent || *extent < 1 || !is_zero(loops[i]->min) || !realize->iter_values[i].same_as(loops[i]->loop_var))
-      return {};
-    out.push_back(*extent);
-  }
-  return out;
-}
 
 /// How far apart in memory elements of neighbouring axes are: of the store and of each load.
 class Strides {
@@ -251,10 +234,7 @@ int64_t count_of(const Buffer& buffer) {
 /// A tensor whose elements lie one after the other, of a type whose vectors are exchanged.
 bool is_compact(const Buffer& buffer) {
   const int64_t elements = count_of(buffer);
-  const DataType dtype = buffer->dtype;
-  // bfloat16 becomes uint16 later on, which vectors that are stored do not follow
-  return buffer->strides.empty() && elements >= 0 && elements <= INT32_MAX && dtype.lanes == 1 && dtype.bits >= 8 &&
-         !dtype.is_bfloat();
+  return buffer->strides.empty() && elements >= 0 && elements <= INT32_MAX && has_vectors(buffer->dtype);
 }
 
 }  // namespace
@@ -313,7 +293,7 @@ Stmt transposing_nest(const TransposingStage& stage, const Machine& machine) {
     return *stride(buffer, indices, block->iter_vars[run.axes.back()]->var);
   };
   const TransposeTile& tile = stage.tile;
-  const int64_t down = tiles_in(stage.written.extent, tile.rows), across = tiles_in(stage.read.extent, tile.columns);
+  const int64_t down = ceil_div(stage.written.extent, tile.rows), across = ceil_div(stage.read.extent, tile.columns);
   std::vector<size_t> outer;  // axes of which a tile is one element
   auto is_of = [](const AxisRun& run, size_t axis) {
     return std::find(run.axes.begin(), run.axes.end(), axis) != run.axes.end();
@@ -456,7 +436,7 @@ std::optional<Transposition> as_transposition(const Array<PrimExpr>& shape, cons
 }
 
 bool has_tiles(const Transposition& move, DataType dtype, const Machine& machine) {
-  if (dtype.lanes != 1 || dtype.bits < 8 || move.matrices * move.rows * move.columns > INT32_MAX) return false;
+  if (!has_vectors(dtype) || move.matrices * move.rows * move.columns > INT32_MAX) return false;
   const TransposeTile tile = tile_of(move.rows, move.columns, dtype, machine);
   return tile.rows >= kMinTileLanes && tile.columns >= kMinTileLanes;
 }
@@ -465,7 +445,7 @@ te::Tensor transpose_tiles(const te::Tensor& x, const Transposition& move, const
                            const Machine& machine) {
   const TransposeTile tile = tile_of(move.rows, move.columns, x->dtype, machine);
   const int64_t matrix = move.rows * move.columns, elements = move.matrices * matrix;
-  const int64_t down = tiles_in(move.rows, tile.rows), across = tiles_in(move.columns, tile.columns);
+  const int64_t down = ceil_div(move.rows, tile.rows), across = ceil_div(move.columns, tile.columns);
   auto body = [&](const Buffers& in, const Buffers& out) {
     Buffer source = flat(in[0], elements), target = flat(out[0], elements);
     auto one_tile = [&](const PrimExpr& i) {

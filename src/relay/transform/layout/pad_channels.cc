@@ -15,11 +15,8 @@
 
 #include "ir/rewrite.h"
 #include "relay/attrs/conv.h"
-#include "relay/attrs/pad.h"
-#include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
-#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/passes.h"
 #include "relay/transform/simplify/fold_constant.h"
@@ -40,21 +37,9 @@ struct Wide {
 /// `more` zeros behind the elements of an axis of a constant.
 Expr with_zeros(const Expr& constant, size_t rank, size_t axis, int64_t more) {
   if (more == 0) return constant;
-  auto attrs = make_attrs<PadAttrs>([&](auto& a) {
-    for (size_t i = 0; i < rank; ++i) a.pad_width.push_back({PrimExpr(0), PrimExpr(i == axis ? int(more) : 0)});
-  });
-  const Expr zero = make_scalar(0, dtype_of(constant));
-  return fold_constant(typed(make_call(Op::get(ops::pad), {constant, zero}, attrs)));
-}
-
-Expr cropped(const Wide& wide) {
-  auto attrs = make_attrs<StridedSliceAttrs>([&](auto& a) {
-    a.begin = {PrimExpr(0)};
-    a.end = {PrimExpr(static_cast<int>(wide.channels))};
-    a.strides = {PrimExpr(1)};
-    a.axes = {PrimExpr(static_cast<int>(wide.axis))};
-  });
-  return make_call(Op::get(ops::strided_slice), {wide.value}, attrs);
+  std::vector<std::array<int64_t, 2>> widths(rank, {0, 0});
+  widths[axis][1] = more;
+  return fold_constant(typed(pad_around(constant, widths, 0, dtype_of(constant))));
 }
 
 /// The constant that a value is, or that a call makes of constants; empty where it is neither.
@@ -81,8 +66,9 @@ class ChannelPadder {
     return rewrite(root, [this](Rewriter& self, const Call* call) -> Expr {
       Ref<Call> post = self.children(call);
       std::optional<Wide> wide = widened(call, post);
-      if (!wide) return narrow_ ? std::exchange(narrow_, nullptr) : Expr(post);
-      Expr out = cropped(*wide);
+      if (!wide) return post;
+      if (wide->padded == wide->channels) return wide->value;
+      Expr out = slice_axis(wide->value, static_cast<int>(wide->axis), 0, wide->channels);
       wides_.emplace(out.get(), *wide);
       kept_.push_back(out);
       return out;
@@ -104,7 +90,7 @@ class ChannelPadder {
     return std::nullopt;
   }
 
-  /// A layer that takes padded data; or gives padded results. `narrow_` is set where it does the first alone.
+  /// A layer that takes padded data or gives padded results.
   std::optional<Wide> widened_layer(const Call* call, const Ref<Call>& post, const LayerChannels& at) {
     if (call->args.size() != 2 || at.data_block >= 0 || at.result_block >= 0 || !call->attrs.as<ConvAttrs>() ||
         !post->args[1].as<Constant>() || !is_float_of(call->args[0], size_t(at.data)) ||
@@ -116,7 +102,7 @@ class ChannelPadder {
     const bool are_apart = at.weight_in == at.weight_out;
     const int64_t channels = *as_int(tensor_type(Expr(call))->shape[size_t(at.result)]);
     if (are_apart && (!data || channels != data->channels)) return std::nullopt;
-    const int64_t padded = are_apart ? data->padded : padded_channels(call, channels);
+    const int64_t padded = are_apart ? data->padded : padded_channels(Op(call->op.as<OpNode>()), channels);
     if (!data && padded == channels) return std::nullopt;
     Expr weight = post->args[1];
     if (data && !are_apart) weight = with_zeros(weight, rank, size_t(at.weight_in), data->padded - data->channels);
@@ -126,18 +112,12 @@ class ChannelPadder {
       if (are_apart) a.groups = static_cast<int>(padded);
     });
     Expr value = make_call(call->op, {data ? data->value : post->args[0], weight}, attrs);
-    if (padded == channels) {
-      narrow_ = value;
-      return std::nullopt;
-    }
     return Wide{value, size_t(at.result), channels, padded, 0};
   }
 
-  int64_t padded_channels(const Call* call, int64_t channels) const {
-    const LayerChannels at = *layer_channels(call);
-    Any rule = Op(call->op.as<OpNode>()).slot(kPaddedChannels);
-    if (rule.is_null() || at.weight_in == at.weight_out) return channels;
-    return rule.to<PackedFunc>()(channels, environment_.target).to<int64_t>();
+  int64_t padded_channels(const Op& op, int64_t channels) const {
+    Any rule = op.slot(kPaddedChannels);
+    return rule.is_null() ? channels : rule.to<PackedFunc>()(channels, environment_.target).to<int64_t>();
   }
 
   /// Arithmetic on padded values alike, and on constants.
@@ -196,7 +176,6 @@ class ChannelPadder {
   const GraphEnvironment& environment_;
   std::unordered_map<const Object*, Wide> wides_;  // by what stands for them
   std::vector<Expr> kept_;                         // keeps the keys alive
-  Expr narrow_;
 };
 
 }  // namespace

@@ -302,9 +302,7 @@ class IntegerContractions {
   }
 
   static Expr padded(const Expr& x, const std::vector<std::array<int64_t, 2>>& around, double value) {
-    return call_op(ops::pad, {x, make_scalar(value, kUInt8)}, make_attrs<PadAttrs>([&](auto& attrs) {
-                     for (const auto& [before, after] : around) attrs.pad_width.push_back(int_array({before, after}));
-                   }));
+    return pad_around(x, around, value, kUInt8);
   }
 
   int64_t lanes_, least_lanes_;  // of vectors, and of half ones where dot products have them
