@@ -47,6 +47,7 @@ from . import driver  # isort: skip
 from .driver import build, lower  # isort: skip
 from . import script  # isort: skip
 from .model import Model, compile  # isort: skip
+from .generate import Generator  # isort: skip
 
 #: The TVM release whose language this package speaks.
 __version__ = "0.10.0"

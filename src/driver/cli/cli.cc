@@ -95,6 +95,7 @@ int run(int argc, char** argv) {
   add_verbose(app);
   add_compile(app);
   add_run(app);
+  add_generate(app);
   add_quantize(app);
   add_bench(app);
   add_inspect(app);

@@ -22,6 +22,7 @@ void add_compile(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_diff(CLI::App& app);
 void add_doctor(CLI::App& app);
+void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_quantize(CLI::App& app);
 void add_run(CLI::App& app);
