@@ -262,6 +262,16 @@ te::Tensor view_by_dimensions(const te::Tensor& x, const Array<PrimExpr>& shape)
             flat = to.size() == 1 ? at[out] : flat * number(to.back()) + at[out];
             ++out;
           };
+          // Dimensions of one element stay out of groups: what they are divided by could not be told from the rows of a block.
+          if (in < x->shape.size() && is_one(x->shape[in])) {
+            indices.push_back(PrimExpr(0));
+            ++in;
+            continue;
+          }
+          if (out < shape.size() && is_one(shape[out])) {
+            ++out;
+            continue;
+          }
           if (in < x->shape.size()) take_in();
           if (out < shape.size()) take_out();
           while (have != want) have < want ? take_in() : take_out();

@@ -1,7 +1,10 @@
 """FuseAttention: two matmuls with a softmax between them are one kernel, whatever lies around them."""
 
+import re
+
 import numpy as np
 import pytest
+import tessera
 from kernel_checks import rules, run
 from tessera import relay
 
@@ -80,6 +83,15 @@ def test_the_number_of_tasks_does_not_change_a_bit():
     one = run(function, inputs, "llvm -num-cores=1")
     for cores in (2, 16):
         assert np.array_equal(run(function, inputs, f"llvm -num-cores={cores}"), one)
+
+
+def test_a_single_head_is_computed_block_by_block():
+    function, inputs, answer = attention(count=1, rows=4096, columns=64, depth=32, width=32)
+    np.testing.assert_allclose(run(function, inputs), answer, rtol=2e-5, atol=2e-6)
+    with tessera.transform.PassContext(opt_level=3):
+        source = relay.build(tessera.IRModule.from_expr(function), "llvm").get_lib().get_source()
+    sizes = [int(size) for size in re.findall(r"ptr %\d+\(i32 1, i32 %dev_id, i64 (\d+), i32 2", source)]
+    assert sizes and sum(sizes) < 4096 * 64 * 4  # not the scores of all rows
 
 
 def test_scores_that_are_asked_for_are_kept():
