@@ -34,12 +34,13 @@ class Search {
     if (name == "ndarray_size") return of_size(call->args[0]);
     if (name == "concatenate") return of_parts(call, index);
     if (name == "take") return taken(call, index);
-    if (name == "strided_slice") return sliced(call, index);
+    if (name == "strided_slice") return sliced(expr, call, index);
+    if (name == "transpose") return transposed(expr, call, index);
     if (name == "full" || name == "broadcast_to")
       return length_of(call->args[0]) == 1 ? look(call->args[0], 0) : std::nullopt;
-    if (name == "where") return chosen(call, index);
+    if (name == "where") return chosen(expr, call, index);
     if (name == "prod" || name == "sum") return reduced(name, expr, call);
-    return call->args.size() == 2 ? computed(name, call, index) : std::nullopt;
+    return call->args.size() == 2 ? computed(name, expr, call, index) : std::nullopt;
   }
 
  private:
@@ -56,6 +57,16 @@ class Search {
     if (!shape || shape->size() > 1) return std::nullopt;
     return shape->empty() ? 1 : (*shape)[0];
   }
+  /// How many elements a tensor of fixed shape has; nothing for more than a few.
+  static std::optional<int64_t> count_of(const Expr& expr) {
+    std::optional<std::vector<int64_t>> shape = fixed_shape(relay::type_of(expr));
+    int64_t out = 1;
+    for (size_t i = 0; shape && i < shape->size(); ++i) {
+      out *= (*shape)[i];
+      if (out > kMaxElements) return std::nullopt;
+    }
+    return shape ? std::optional<int64_t>(out) : std::nullopt;
+  }
   static bool is_integer(const Expr& expr) {
     auto* type = relay::type_of(expr).as<TensorTypeNode>();
     return type && type->dtype.is_integral();
@@ -68,7 +79,7 @@ class Search {
 
   /// The elements keep their order.
   std::optional<Element> moved(const Expr& expr, const relay::Call* call, int64_t index) {
-    if (!is_integer(expr) || !is_integer(call->args[0]) || !length_of(call->args[0])) return std::nullopt;
+    if (!is_integer(expr) || !is_integer(call->args[0]) || !count_of(call->args[0])) return std::nullopt;
     std::optional<Element> out = look(call->args[0], index);
     auto* type = relay::type_of(expr).as<TensorTypeNode>();
     if (!out || type->dtype.bits >= 32) return out;
@@ -133,32 +144,75 @@ class Search {
     return look(call->args[0], at);
   }
 
-  std::optional<Element> sliced(const relay::Call* call, int64_t index) {
+  /// Element `index`, row by row, of a tensor whose element at a position is that of `from` at another one.
+  template <class Map>
+  std::optional<Element> mapped(const Expr& expr, const Expr& from, int64_t index, Map map) {
+    std::optional<std::vector<int64_t>> own = fixed_shape(relay::type_of(expr)),
+                                        shape = fixed_shape(relay::type_of(from));
+    if (!own || !shape || !count_of(from)) return std::nullopt;
+    std::vector<int64_t> position(own->size());
+    for (size_t i = own->size(); i-- > 0; index /= std::max<int64_t>((*own)[i], 1))
+      position[i] = index % std::max<int64_t>((*own)[i], 1);
+    std::optional<std::vector<int64_t>> there = map(*shape, position);
+    if (!there) return std::nullopt;
+    int64_t at = 0;
+    for (size_t i = 0; i < shape->size(); ++i) {
+      if ((*there)[i] < 0 || (*there)[i] >= (*shape)[i]) return std::nullopt;
+      at = at * (*shape)[i] + (*there)[i];
+    }
+    return look(from, at);
+  }
+  using Position = std::vector<int64_t>;
+
+  std::optional<Element> transposed(const Expr& expr, const relay::Call* call, int64_t index) {
+    const Array<PrimExpr>& axes = call->attrs_as<TransposeAttrs>()->axes;
+    return mapped(expr, call->args[0], index, [&](const Position& shape, const Position& at) {
+      Position out(shape.size());
+      const auto rank = static_cast<int64_t>(shape.size());
+      for (int64_t i = 0; i < rank; ++i) {
+        const int64_t axis = axes.defined() ? *as_int(axes[static_cast<size_t>(i)]) : rank - 1 - i;
+        out[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = at[static_cast<size_t>(i)];
+      }
+      return std::optional(out);
+    });
+  }
+
+  std::optional<Element> sliced(const Expr& expr, const relay::Call* call, int64_t index) {
     auto* attrs = call->attrs_as<StridedSliceAttrs>();
-    std::optional<int64_t> length = length_of(call->args[0]);
-    if (!length || attrs->slice_mode != "end" || !attrs->begin.defined() || attrs->begin.size() != 1)
-      return std::nullopt;
-    const int64_t* begin = as_int(attrs->begin[0]);
-    const int64_t* stride =
-        attrs->strides.defined() && attrs->strides.size() == 1 ? as_int(attrs->strides[0]) : nullptr;
-    if (!begin || (attrs->strides.defined() && attrs->strides.size() > 0 && !stride)) return std::nullopt;
-    int64_t by = stride ? *stride : 1, first = *begin < 0 ? *begin + *length : *begin;
-    if (by < 1) return std::nullopt;
-    int64_t at = std::clamp<int64_t>(first, 0, *length) + index * by;
-    return at < *length ? look(call->args[0], at) : std::nullopt;
+    if (attrs->slice_mode != "end" || !attrs->begin.defined()) return std::nullopt;
+    return mapped(
+        expr, call->args[0], index, [&](const Position& shape, const Position& at) -> std::optional<Position> {
+          Position out = at;
+          for (size_t i = 0; i < attrs->begin.size(); ++i) {
+            int64_t axis = attrs->axes.defined() ? *as_int(attrs->axes[i]) : static_cast<int64_t>(i);
+            if (axis < 0) axis += static_cast<int64_t>(shape.size());
+            const int64_t length = shape.at(static_cast<size_t>(axis)), *begin = as_int(attrs->begin[i]);
+            const bool has_stride = attrs->strides.defined() && attrs->strides.size() > 0;
+            const PrimExpr stride = has_stride ? attrs->strides[attrs->strides.size() == 1 ? 0 : i] : PrimExpr(1);
+            if (!begin || !as_int(stride)) return std::nullopt;
+            const int64_t by = *as_int(stride), first = *begin < 0 ? *begin + length : *begin;
+            const int64_t start =
+                by > 0 ? std::clamp<int64_t>(first, 0, length) : std::clamp<int64_t>(first, -1, length - 1);
+            int64_t& own = out[static_cast<size_t>(axis)];
+            own = start + own * by;
+          }
+          return out;
+        });
   }
 
-  /// Element `index` of an argument, also where it is a single number for all.
-  std::optional<Element> operand(const Expr& expr, int64_t index) {
-    std::optional<int64_t> length = length_of(expr);
-    if (!length || !is_integer(expr)) return std::nullopt;
-    return look(expr, *length == 1 ? 0 : index);
+  /// Element `index` of an argument of `expr`, also where it is a single number for all.
+  std::optional<Element> operand(const Expr& arg, const Expr& expr, int64_t index) {
+    std::optional<int64_t> count = count_of(arg);
+    if (!count || !is_integer(arg)) return std::nullopt;
+    if (*count == 1) return look(arg, 0);
+    if (fixed_shape(relay::type_of(arg)) != fixed_shape(relay::type_of(expr))) return std::nullopt;
+    return look(arg, index);
   }
 
-  std::optional<Element> chosen(const relay::Call* call, int64_t index) {
-    std::optional<Element> condition = operand(call->args[0], index);
+  std::optional<Element> chosen(const Expr& expr, const relay::Call* call, int64_t index) {
+    std::optional<Element> condition = operand(call->args[0], expr, index);
     if (!condition || !condition->value) return std::nullopt;
-    return operand(call->args[*condition->value ? 1 : 2], index);
+    return operand(call->args[*condition->value ? 1 : 2], expr, index);
   }
 
   /// All elements of a vector as one.
@@ -175,8 +229,9 @@ class Search {
     return of_expression(out);
   }
 
-  std::optional<Element> computed(std::string_view name, const relay::Call* call, int64_t index) {
-    std::optional<Element> a = operand(call->args[0], index), b = a ? operand(call->args[1], index) : std::nullopt;
+  std::optional<Element> computed(std::string_view name, const Expr& expr, const relay::Call* call, int64_t index) {
+    std::optional<Element> a = operand(call->args[0], expr, index),
+                           b = a ? operand(call->args[1], expr, index) : std::nullopt;
     if (!a || !b) return std::nullopt;
     if (!a->value || !b->value) return of_names(name, a->as_extent(), b->as_extent());
     std::optional<int64_t> out = of_numbers(name, *a->value, *b->value);
@@ -192,6 +247,9 @@ class Search {
     if (name == "subtract") return a - b;
     if (name == "multiply") return a * b;
     if (name == "divide" && b != 0) return a / b;
+    if (name == "floor_divide" && b > 0) return (a - (a % b + b) % b) / b;
+    if (name == "floor_mod" && b > 0) return (a % b + b) % b;
+    if (name == "mod" && b != 0) return a % b;
     if (name == "minimum") return std::min(a, b);
     if (name == "maximum") return std::max(a, b);
     if (name == "equal") return a == b;

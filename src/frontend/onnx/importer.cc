@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/stack.h"
+#include "frontend/common/known.h"
 #include "frontend/onnx/minifloat.h"
 #include "frontend/onnx/scope.h"
 #include "ir/prim/ops.h"
@@ -17,6 +18,7 @@
 #include "relay/type/rule.h"
 #include "relay/type/type_of.h"
 #include "relay/walk.h"
+#include "runtime/function/element.h"
 #include "runtime/registry.h"
 
 namespace tessera::onnx {
@@ -143,6 +145,17 @@ bool has_dynamic_inputs(const Model& model, const ImportOptions& options) {
     });
   };
   return std::any_of(model.graph.inputs.begin(), model.graph.inputs.end(), is_dynamic);
+}
+
+/// What models compute from shapes, as a constant where all its elements are seen: a number stays one beside dynamic extents.
+Expr as_seen(const Expr& tensor) {
+  auto* type = tensor.as<relay::Call>() ? relay::type_of(tensor).as<TensorTypeNode>() : nullptr;
+  if (!type || (type->dtype != DataType::Int(64) && type->dtype != DataType::Int(32)) || type->shape.size() > 1)
+    return tensor;
+  std::optional<std::vector<int64_t>> elements = frontend::seen_ints(tensor);
+  if (!elements) return tensor;
+  if (type->shape.empty()) return relay::make_constant(int_scalar((*elements)[0], type->dtype));
+  return relay::make_ints(*elements, type->dtype);
 }
 
 /// A value that is known, or the error of one that is not because its node is rejected.
@@ -428,6 +441,7 @@ void Importer::define_outputs(const Node& node, Values outputs, Scope& scope) {
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
     if (outputs[i].tensor.defined()) relay::typed(outputs[i].tensor);  // what does not fit is this node's fault
+    if (names_extents_ && outputs[i].tensor.defined()) outputs[i].tensor = as_seen(outputs[i].tensor);
     outputs[i].follows_unsupported = follows;
     if (options_.keep_layers && inner_graphs_ == 0 && outputs[i].tensor.defined())
       layers_.push_back({std::string(node.op), domain_of(node.domain), std::string(node.name),

@@ -136,3 +136,93 @@ def test_conditions_on_known_extents_of_dynamic_shapes_are_decided():
         helper.make_node("If", ["is_one"], ["y"], **branches),
     ]
     check(nodes, {"x": real(5, 1)}, {"x": ("n", 1)}, constants={"one": np.array([1])})
+
+
+def names_of_operators(model):
+    from tessera import relay
+
+    mod, _ = relay.frontend.from_onnx(model)
+    found = set()
+    relay.analysis.post_order_visit(
+        mod["main"], lambda e: found.add(e.op.name) if isinstance(e, relay.Call) and hasattr(e.op, "name") else None
+    )
+    return found
+
+
+def windows_of_an_image():
+    """As swin writes it: pads up to whole windows from the shape, then windows as a larger batch."""
+    node = helper.make_node
+    nodes = [
+        node("Shape", ["x"], ["shape"]),
+        node("Gather", ["shape", "two"], ["width"], axis=0),
+        node("Mod", ["width", "seven"], ["over"]),
+        node("Sub", ["seven", "over"], ["missing"]),
+        node("Mod", ["missing", "seven"], ["pad"]),
+        node("Unsqueeze", ["pad", "zeros"], ["pads_of_width"]),
+        node("Concat", ["none", "none", "none", "pads_of_width", "none", "none", "none", "none"], ["pairs"], axis=0),
+        node("Reshape", ["pairs", "by_pairs"], ["matrix"]),
+        node("Slice", ["matrix", "last", "first", "axes", "back"], ["reversed"]),
+        node("Transpose", ["reversed"], ["turned"], perm=[1, 0]),
+        node("Reshape", ["turned", "flat"], ["pads"]),
+        node("Pad", ["x", "pads"], ["padded"]),
+        node("Gather", ["shape", "zero"], ["batch"], axis=0),
+        node("Mul", ["batch", "four"], ["windows"]),
+        node("Unsqueeze", ["windows", "zeros"], ["first_extent"]),
+        node("Concat", ["first_extent", "rest"], ["target"], axis=0),
+        node("Reshape", ["padded", "target"], ["y"]),
+    ]
+    ints = lambda *values: np.array(values, "int64")
+    constants = {
+        "two": np.array(2),
+        "seven": np.array(7),
+        "zero": np.array(0),
+        "four": np.array(4),
+        "zeros": ints(0),
+        "none": ints(0),
+        "by_pairs": ints(-1, 2),
+        "last": ints(-1),
+        "first": ints(-(2**62)),
+        "axes": ints(0),
+        "back": ints(-1),
+        "flat": ints(-1),
+        "rest": ints(7, 7, 3),
+    }
+    return nodes, constants
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_arithmetic_on_known_extents_beside_a_dynamic_batch(batch):
+    nodes, constants = windows_of_an_image()
+    constants = {name: value.astype("int64") for name, value in constants.items()}
+    check(nodes, {"x": real(batch, 14, 12, 3)}, {"x": ("n", 14, 12, 3)}, constants=constants)
+
+
+def test_numbers_that_are_computed_from_shapes_leave_no_dynamic_operators():
+    nodes, constants = windows_of_an_image()
+    held = [numpy_helper.from_array(value.astype("int64"), name) for name, value in constants.items()]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("n", 14, 12, 3))]
+    graph = helper.make_graph(
+        nodes, "graph", inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], held
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    assert names_of_operators(model) == {"nn.pad", "reshape"}
+
+
+@pytest.mark.parametrize("batch", [0, 1, 3])
+def test_a_token_for_each_example_of_a_dynamic_batch(batch):
+    node = helper.make_node
+    nodes = [
+        node("Shape", ["x"], ["shape"]),
+        node("Gather", ["shape", "zero"], ["batch"], axis=0),
+        node("Unsqueeze", ["batch", "zeros"], ["extent"]),
+        node("Concat", ["extent", "rest"], ["target"], axis=0),
+        node("Expand", ["token", "target"], ["tokens"]),
+        node("Concat", ["tokens", "x"], ["y"], axis=1),
+    ]
+    constants = {
+        "zero": np.array(0, "int64"),
+        "zeros": np.array([0], "int64"),
+        "rest": np.array([-1, -1], "int64") * 0 + 1,
+        "token": real(1, 1, 4),
+    }
+    check(nodes, {"x": real(batch, 5, 4)}, {"x": ("n", 5, 4)}, constants=constants)

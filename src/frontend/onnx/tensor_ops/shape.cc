@@ -155,6 +155,36 @@ Values concat(Operation& in) {
   return {concatenate(in.tensors(), axis)};
 }
 
+/// True where a tensor has elements along all axes but one.
+bool fixed_elsewhere(const Operation& in, const Expr& x, int axis) {
+  const Array<PrimExpr> shape = in.shape(x);
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (const int64_t* extent = as_int(shape[i]); static_cast<int>(i) != axis && (!extent || *extent < 1)) return false;
+  return true;
+}
+
+/// Ones of an extent of an input, with `behind` dimensions of extent 1 after it.
+Expr ones_along(Operation& in, const Expr& input, int axis, int behind) {
+  std::vector<int64_t> begin, end, axes;
+  for (int i = 0; i < static_cast<int>(in.rank(input)); ++i) {
+    if (i == axis) continue;
+    begin.push_back(0);
+    end.push_back(1);
+    axes.push_back(i);
+  }
+  Expr out = input;
+  if (!axes.empty())
+    out = call_op("strided_slice", {input}, make_attrs<StridedSliceAttrs>([&](auto& attrs) {
+                    attrs.begin = int_array(begin);
+                    attrs.end = int_array(end);
+                    attrs.strides = int_array(std::vector<int64_t>(axes.size(), 1));
+                    attrs.axes = int_array(axes);
+                  }));
+  std::vector<int64_t> shape(static_cast<size_t>(behind) + 1, 1);
+  shape[0] = -1;
+  return cast_if_needed(in, ones_like(reshape(out, int_array(shape))), in.dtype(in[0]));
+}
+
 /// Where each extent of the result is seen: the data itself, or repeated along axes of extent 1. Null where it is not.
 Expr expanded_by_names(Operation& in) {
   std::optional<std::vector<PrimExpr>> wanted = seen_extents(in, in[1]);
@@ -165,15 +195,21 @@ Expr expanded_by_names(Operation& in) {
   const Array<PrimExpr> own = in.shape(x);
   std::vector<int64_t> counts(wanted->size(), 1);
   bool repeats = false;
+  std::vector<Expr> ones;  // for axes whose extent is an input's
   for (size_t i = 0; i < own.size(); ++i) {
     const PrimExpr& extent = (*wanted)[i];
     if (!extent) return nullptr;
     if (is_one(extent) || same_extent(own[i], extent)) continue;
+    if (!is_one(own[i])) return nullptr;
     const int64_t* count = as_int(extent);
-    if (!is_one(own[i]) || !count || *count < 1) return nullptr;
-    counts[i] = *count;
-    repeats = true;
+    auto input = in.importer().input_of(extent);
+    if (count ? *count < 1 : !input || in.dtype(in[0]) == DataType::Bool()) return nullptr;
+    if (count) counts[i] = *count, repeats = true;
+    else if (fixed_elsewhere(in, input->first, input->second))
+      ones.push_back(ones_along(in, input->first, input->second, static_cast<int>(own.size() - i) - 1));
+    else return nullptr;
   }
+  for (const Expr& one : ones) x = multiply(x, one);
   if (!repeats) return x;
   return call_op("tile", {x}, make_attrs<TileAttrs>([&](auto& attrs) { attrs.reps = int_array(counts); }));
 }
