@@ -169,8 +169,7 @@ def is_compatible(model: Any, device: str = "CPU", **kwargs: Any) -> bool:
     from ._ffi.registry import get_global_func
 
     del kwargs
-    data = bytearray(model.SerializeToString())
-    return supports_device(device) and not get_global_func("frontend.onnx.unsupported")(data)
+    return supports_device(device) and not get_global_func("frontend.onnx.unsupported")(model.SerializeToString())
 
 
 def prepare(model: Any, device: str = "CPU", **kwargs: Any) -> Prepared:

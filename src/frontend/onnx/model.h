@@ -1,5 +1,6 @@
 #pragma once
-// An ONNX file as plain structures. Names, texts and tensor data are views into the file's bytes, which the model keeps.
+// An ONNX file as plain structures. Names, texts and tensor data are views into the file's bytes, which the model keeps
+// or whose owner outlives it.
 //
 // Nothing in the file is trusted: lengths are checked by the wire reader, nesting is limited, and unknown fields are
 // skipped as the format asks. What a structure means is checked by those who use it.
@@ -9,6 +10,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "runtime/ndarray.h"
 
 namespace tessera::onnx {
 
@@ -56,6 +59,7 @@ struct Tensor {
   // The elements stand in one of these.
   bool has_raw = false;
   std::string_view raw;
+  NDArray memory = nullptr;  // holds `raw` and nothing else, where that is no part of the file
   std::vector<float> floats;
   std::vector<int32_t> int32s;  // also of the types below 32 bits, bool and 16-bit floats (their bits)
   std::vector<int64_t> int64s;

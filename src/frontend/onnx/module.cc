@@ -1,6 +1,7 @@
 // The importer as functions that Python calls.
 
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/tensor.h"
 #include "ir/prim/ops.h"
 #include "relay/make.h"
 #include "runtime/registry.h"
@@ -55,11 +56,23 @@ Array<ObjectRef> as_array(const Imported& imported) {
   return {imported.mod, imported.params, texts};
 }
 
-Array<ObjectRef> import_bytes(const Bytes& bytes, const std::string& folder, const Map<String, Array<PrimExpr>>& shapes,
-                              const Map<String, String>& dtypes, int64_t opset, bool freeze_params,
-                              const Map<String, ObjectRef>& frozen) {
-  auto memory = std::make_shared<const std::string>(bytes.str());
-  Model model = parse_model(*memory, memory, {folder, ""});
+/// The caller's own bytes, which live as long as the call: models are too large to be copied.
+std::string_view borrowed_bytes(const AnyView& given) {
+  if (given.code() == kTesseraBytes) {
+    auto* bytes = static_cast<const TesseraByteArray*>(given.raw().v_handle);
+    return {bytes->data, bytes->size};
+  }
+  if (auto* bytes = cast_or_null<BytesNode>(given.object())) return bytes->data;
+  throw Error(TypeError) << "an ONNX model is given as bytes, not as " << given.type_name();
+}
+
+/// `initializers` has the raw data, as bytes, of tensors of the main graph that `bytes` leaves empty.
+Array<ObjectRef> import_bytes(const AnyView& bytes, const Map<String, NDArray>& initializers,
+                              const Map<String, Array<PrimExpr>>& shapes, const Map<String, String>& dtypes,
+                              int64_t opset, bool freeze_params, const Map<String, ObjectRef>& frozen) {
+  Model model = parse_model(borrowed_bytes(bytes), nullptr, {});
+  for (Tensor& tensor : model.graph.initializers)
+    if (String name(tensor.name); !tensor.has_raw && initializers.count(name)) set_raw(tensor, initializers[name]);
   return as_array(import_model(model, options_from(shapes, dtypes, opset, freeze_params, frozen)));
 }
 
@@ -74,10 +87,9 @@ static Globals module_globals{
     {"frontend.onnx.import_bytes", import_bytes},
     {"frontend.onnx.import_file", import_file},
     {"frontend.onnx.unsupported",
-     [](const Bytes& bytes) {
-       auto memory = std::make_shared<const std::string>(bytes.str());
+     [](const AnyView& bytes) {
        Array<String> out;
-       for (const auto& [op, domain] : unsupported_operators(parse_model(*memory, memory, {})))
+       for (const auto& [op, domain] : unsupported_operators(parse_model(borrowed_bytes(bytes), nullptr, {})))
          out.push_back(String(domain.empty() ? op : domain + "." + op));
        return out;
      }},

@@ -141,6 +141,14 @@ bool is_minifloat(ElementType type) { return row_of(type).minifloat != nullptr; 
 const char* minifloat_name(ElementType type) { return row_of(type).minifloat; }
 int small_bits(ElementType type) { return row_of(type).packed_bits; }
 
+void set_raw(Tensor& tensor, const NDArray& bytes) {
+  if (!bytes.defined() || bytes.dtype() != DataType::UInt(8) || bytes.device().device_type != kDLCPU)
+    wrong(tensor, "its data is given as uint8 on the host");
+  tensor.has_raw = true;
+  tensor.raw = {bytes.data<char>(), bytes.bytes()};
+  tensor.memory = bytes;
+}
+
 NDArray to_ndarray(const Tensor& tensor, const DataFolder& folder) {
   const TypeRow& row = row_of(tensor.type);
   DataType dtype = memory_type(tensor.type);
@@ -155,6 +163,10 @@ NDArray to_ndarray(const Tensor& tensor, const DataFolder& folder) {
   if (!tensor.is_external && bytes > held + 8)  // before memory is taken for a forged shape
     wrong(tensor, "its shape is larger than what the file holds");
   if (tensor.is_external) return from_external(tensor, folder, dtype, bytes, row.packed_bits);
+  if (tensor.memory.defined() && !row.packed_bits) {
+    check_count(tensor, tensor.raw.size(), bytes, "bytes");
+    return tensor.memory.view(tensor.dims, dtype);
+  }
   NDArray out = NDArray::empty(tensor.dims, dtype);
   if (tensor.has_raw && row.packed_bits) {
     fill_packed(tensor, tensor.raw, row.packed_bits, out);

@@ -24,6 +24,8 @@ const char* minifloat_name(ElementType type);
 /// The bits of an element that is smaller than a byte; 0 for others.
 int small_bits(ElementType type);
 
+/// Gives the tensor `bytes`, of uint8 and on the host, as its raw data; it shares their memory where elements are not packed.
+void set_raw(Tensor& tensor, const NDArray& bytes);
 /// The tensor, checked: the file must hold exactly as many elements as the shape says. Data outside the file
 /// must lie in `folder`; symbolic links that are not allowed, hard links and paths that lead out are rejected.
 NDArray to_ndarray(const Tensor& tensor, const DataFolder& folder);

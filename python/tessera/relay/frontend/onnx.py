@@ -8,6 +8,7 @@ from typing import Any
 from ..._ffi.registry import get_global_func
 from ...error import OpNotImplemented
 from ...ir.module import IRModule
+from ...runtime.ndarray import NDArray, empty
 from .. import transform
 from ..expr import Call
 from ..expr_functor import ExprMutator
@@ -17,6 +18,10 @@ from . import _onnx_operators
 from ._onnx_operators import *  # noqa: F403
 
 __all__ = [*_onnx_operators.__all__, "from_onnx", "import_model"]
+
+
+_MIN_BYTES_APART = 4096
+_EXTERNAL = 1  # TensorProto.EXTERNAL
 
 
 class _TransposedMatmuls(ExprMutator):
@@ -60,6 +65,39 @@ def from_onnx(
     return mod, params
 
 
+def _copy_fields(source: Any, to: Any, apart: str) -> None:
+    """All fields of a protobuf message but the one named `apart`."""
+    for field, value in source.ListFields():
+        if field.name == apart:
+            continue
+        if hasattr(value, "extend"):
+            getattr(to, field.name).extend(value)
+        elif hasattr(value, "CopyFrom"):
+            getattr(to, field.name).CopyFrom(value)
+        else:
+            setattr(to, field.name, value)
+
+
+def _bytes_and_initializers(model: Any) -> tuple[bytes, dict[str, NDArray]]:
+    """A model's bytes without its large initializers, and those: they are most of a model, and copied once so."""
+    if isinstance(model, (bytes, bytearray)):
+        return bytes(model), {}
+    if not hasattr(model, "graph"):
+        return model.SerializeToString(), {}
+    small, initializers = type(model)(), {}
+    _copy_fields(model, small, "graph")
+    _copy_fields(model.graph, small.graph, "initializer")
+    for tensor in model.graph.initializer:
+        raw = tensor.raw_data
+        if len(raw) < _MIN_BYTES_APART or tensor.name in initializers or tensor.data_location == _EXTERNAL:
+            small.graph.initializer.append(tensor)
+            continue
+        small.graph.initializer.add(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+        initializers[tensor.name] = empty((len(raw),), "uint8")
+        initializers[tensor.name]._copy_from_buffer(raw)
+    return small.SerializeToString(), initializers
+
+
 def import_model(
     model: Any,
     shape: Any,
@@ -80,8 +118,8 @@ def import_model(
         links = os.fspath(allow_links or "")
         mod, params, texts = get_global_func("frontend.onnx.import_file")(os.fspath(model), *options, links)
     else:
-        data = model if isinstance(model, (bytes, bytearray)) else model.SerializeToString()
-        mod, params, texts = get_global_func("frontend.onnx.import_bytes")(bytearray(data), "", *options)
+        data, initializers = _bytes_and_initializers(model)
+        mod, params, texts = get_global_func("frontend.onnx.import_bytes")(data, initializers, *options)
     mod = transform.InferType()(mod)
     if freeze_params:
         mod = transform.FoldConstant()(mod)
