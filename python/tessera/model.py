@@ -360,6 +360,7 @@ def compile(
     affinity: Sequence[int] | None = None,
     cpu: str | Sequence[str] = (),
     allow_links: str | os.PathLike | None = None,
+    precision: str = "fp32",
 ) -> Model:
     """Compiles a model file, a Relay module (with its `params`), an ONNX `ModelProto` or its bytes, ready to run:
 
@@ -370,7 +371,8 @@ def compile(
     `shapes` gives inputs their shapes by name, where the file leaves them open or others are wanted. `target` is a Target
     or a text as `tessera compile --target` takes it; "llvm" is this machine's CPU. `device`, `num_threads` and
     `affinity` are those of `Model`. Data beside an ONNX file may lie behind symbolic links that lead into the folder
-    `allow_links`, such as a Hugging Face cache.
+    `allow_links`, such as a Hugging Face cache. `precision` "fp16" or "bf16" narrows weights, and arithmetic where the target
+    has some, as `tessera compile --precision` does; inputs and outputs keep their types.
 
     `cpu` names the CPU that code is made for ("x86-64-v3", "znver4", "native"). Several of them make a portable model, of which
     the best that this machine runs is used here, and which `save` writes into one package:
@@ -379,7 +381,7 @@ def compile(
     """
     out = Model.__new__(Model)
     out._file = None
-    out._built = _compile(model, target, shapes, params, opt_level, cpu, allow_links)
+    out._built = _compile(model, target, shapes, params, opt_level, cpu, allow_links, precision)
     out._start(device, num_threads, affinity)
     return out
 
@@ -392,6 +394,7 @@ def _compile(
     opt_level: int = 3,
     cpu: str | Sequence[str] = (),
     allow_links: str | os.PathLike | None = None,
+    precision: str = "fp32",
 ) -> dict[str, Any]:
     """What the compiler gives: what runs, and what a package is made of."""
     if isinstance(model, (str, os.PathLike)):
@@ -419,7 +422,8 @@ def _compile(
     with_cpu = get_global_func("driver.target_with_cpu")
     targets = [with_cpu(Target(target), name.strip()) for name in names if name] or [Target(target)]
     compile_model = get_global_func("driver.compile_model")
-    variants = [dict(compile_model(mod, tensors, {"target": each, "opt_level": opt_level}).items()) for each in targets]
+    options = {"opt_level": opt_level, "precision": precision}
+    variants = [dict(compile_model(mod, tensors, {"target": each, **options}).items()) for each in targets]
     if len(targets) == 1:
         return variants[0]
     best = variants[get_global_func("driver.best_target")(targets)]

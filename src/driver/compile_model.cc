@@ -7,6 +7,7 @@
 #include "relay/transform/passes.h"
 #include "runtime/graph_executor/module.h"
 #include "runtime/module/linked_params.h"
+#include "topi/cpu/contraction/half_floats.h"
 
 namespace tessera {
 namespace {
@@ -69,12 +70,42 @@ IRModule convert_layout(const IRModule& mod, const std::string& layout) {
                      relay::fold_constant_pass(false)})(mod);
 }
 
+const std::vector<std::string>& precisions() {
+  static const std::vector<std::string> names{"fp32", "fp16", "bf16"};
+  return names;
+}
+
+LoadedModel convert_precision(const LoadedModel& given, const std::string& precision, const Target& target) {
+  if (precision == "fp32") return given;
+  if (precision != "fp16" && precision != "bf16") {
+    Error error(ValueError);
+    error << "there is no precision \"" << precision << "\"; there are";
+    for (size_t i = 0; i < precisions().size(); ++i) error << (i ? ", " : " ") << precisions()[i];
+    throw error;
+  }
+  begin_stage("convert precision");
+  const DataType narrow(precision == "fp16" ? "float16" : "bfloat16");
+  const bool weights_only = target->kind->name == "llvm" && !topi::has_arithmetic_of(topi::machine_of(target), narrow);
+  constexpr int kMissingStayWide = 2;
+  PassContextNode context;
+  context.opt_level = 3;
+  context.config.set("relay.ToMixedPrecision.keep_orig_output_dtype", number_boxes.box_bool(true));
+  WithPassContext scope(PassContext::create(std::move(context)));
+  const Pass convert = weights_only ? pass_for(target, relay::narrow_weights, narrow)
+                                    : relay::to_mixed_precision_pass(narrow, kMissingStayWide);
+  return {sequential({relay::infer_type_pass(), relay::fold_constant_pass(false), convert, relay::infer_type_pass(),
+                      relay::fold_constant_pass(false)})(bind_params(given.mod, given.params)),
+          {},
+          given.format};
+}
+
 CompiledModel compile_model(const LoadedModel& given, const CompileOptions& options) {
   LoadedModel model = given;
   if (!options.desired_layout.empty()) {
     begin_stage("convert layout");
     model.mod = convert_layout(model.mod, options.desired_layout);
   }
+  model = convert_precision(model, options.precision, options.target);
   WithPassContext scope(context_of(options));
   bool needs_vm = options.executor != "vm" && relay::needs_vm(model.mod);
   if (needs_vm && options.executor == "graph")

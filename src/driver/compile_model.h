@@ -16,7 +16,8 @@ struct CompileOptions {
   bool link_params = false;  // the library alone holds the parameters of a graph
   Array<String> disabled_pass;
   Map<String, ObjectRef> pass_config;
-  std::string desired_layout;  // "NCHW" or "NHWC" for convolutions; empty: as they are
+  std::string desired_layout;      // "NCHW" or "NHWC" for convolutions; empty: as they are
+  std::string precision = "fp32";  // a row of `precisions`
   std::string module_name = "default";
 };
 
@@ -35,6 +36,14 @@ CompiledModel compile_model(const LoadedModel& model, const CompileOptions& opti
 
 /// The module with convolutions in this layout, "NCHW" or "NHWC"; constants are laid out anew.
 IRModule convert_layout(const IRModule& mod, const std::string& layout);
+
+/// What layers compute with, as --precision says it: "fp32" (as the model is), "fp16", "bf16".
+const std::vector<std::string>& precisions();
+
+/// The model with layers of fp32 on "fp16" or "bf16"; inputs and outputs keep their types. Where the target has arithmetic of
+/// that type, ToMixedPrecision decides which operators compute with it; on other CPUs weights alone are narrow in memory and
+/// are widened as they are read. "fp32" changes nothing.
+LoadedModel convert_precision(const LoadedModel& model, const std::string& precision, const Target& target);
 
 /// How a library is linked.
 struct LinkOptions {

@@ -28,6 +28,7 @@ Map<String, ObjectRef> compile(const IRModule& mod, const Map<String, NDArray>& 
   take(given, "disabled_pass", &options.disabled_pass);
   take(given, "pass_config", &options.pass_config);
   take(given, "desired_layout", &options.desired_layout);
+  take(given, "precision", &options.precision);
   take(given, "module_name", &options.module_name);
   CompiledModel built = compile_model({mod, params, ""}, options);
   return {{"executor", String(built.executor)},

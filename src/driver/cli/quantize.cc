@@ -42,6 +42,8 @@ struct Quantize {
     if (const std::string format = model.format.empty() ? guess_model_format(model.path) : model.format;
         format != "onnx")
       throw Error(ValueError) << "models of ONNX are quantised; " << model.path << " is of the format " << format;
+    if (flags.precision != "fp32")
+      throw Error(ValueError) << "quantised layers are on int8; leave out --precision " << flags.precision;
     check_folder(output);
     Report report;
     {

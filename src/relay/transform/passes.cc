@@ -126,6 +126,7 @@ PassTable passes{
          "form, floats stay; with hard_fail that is an error.",
          {.parameters = "hard_fail: bool = False, use_qat: bool = False", .required = types}},
         {"IntegerProducts", integer_contractions, "", {.level = 3, .required = types}},
+        {"NarrowWeights", narrow_weights, "", {.parameters = "dtype: str", .level = 0, .required = types}},
         {"ToMixedPrecision",
          to_mixed_precision_pass,
          "Runs matmuls and convolutions in a narrower float type; what is sensitive stays in float32, the rest follows "

@@ -53,6 +53,7 @@ Expr pack_weights(const Expr& body, const GraphEnvironment& environment);
 // precision/
 Expr fake_quantization_to_integer(const Expr& body, bool hard_fail, bool use_qat);
 Function integer_contractions(const Function& function, const GraphEnvironment& environment);
+Expr narrow_weights(const Expr& body, const GraphEnvironment& environment, DataType narrow);
 Pass to_mixed_precision_pass(DataType narrow, int missing_mode);
 Function widen_floats(const Function& function, const GraphEnvironment& environment);
 Expr widen_weights(const Expr& body);

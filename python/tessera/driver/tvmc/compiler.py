@@ -43,12 +43,14 @@ def compile_model(
     use_vm: bool = False,
     mod_name: str | None = "default",
     workspace_pools: Any = None,
+    precision: str = "fp32",
 ) -> TVMCPackage:
     """Compiles a model and writes its package, to the model's own folder unless `package_path` says where.
 
     Without an `executor` a static model is compiled for the graph executor, and one with control flow or dynamic shapes
     (or with `use_vm`) for the virtual machine. `dump_code` names texts that are written beside the package: "relay", and
     what the target has ("ll", "asm", ...). `cross` is the compiler that links the library, with `cross_options`.
+    `precision` is that of `tessera compile`: "fp32", "fp16" or "bf16".
     """
     _check(tvmc_model, opt_level, output_format, workspace_pools)
     target, _ = target_from_cli(target, additional_target_options)
@@ -67,6 +69,7 @@ def compile_model(
         "disabled_pass": [name for name in parse_pass_list_str(passes) if name],
         "pass_config": parse_configs(pass_context_configs),
         "desired_layout": desired_layout or "",
+        "precision": precision,
         "module_name": mod_name or "default",
     }
     with from_core():
@@ -131,6 +134,7 @@ def drive_compile(args: Any) -> int:
         desired_layout=getattr(args, "desired_layout", None),
         disabled_pass=getattr(args, "disabled_pass", None),
         pass_context_configs=getattr(args, "pass_config", None),
+        precision=getattr(args, "precision", None) or "fp32",
         mod_name=getattr(args, "module_name", "default"),
     )
     return 0

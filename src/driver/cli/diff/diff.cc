@@ -60,6 +60,7 @@ std::unique_ptr<Side> make_side(const Options& options, const std::string& path,
   std::string title = fmt::format("{}, opt level {}, {}", path, compile.opt_level, compile.target.text);
   if (!compile.executor.empty()) title += ", " + compile.executor + " executor";
   if (!compile.disabled_pass.empty()) title += ", without " + compile.disabled_pass;
+  if (compile.precision != "fp32") title += ", " + compile.precision;
   return make_model_side(model, compile.options(), title);
 }
 

@@ -11,7 +11,8 @@
 //   nn.dense(%x: f32, w16, out_dtype=f32)        cast(take(table16, %i), f32)
 // With instructions for dot products of bfloat16, both factors of a matmul are what the program says they are:
 //   nn.dense(cast(%x, bf16), w16, out_dtype=f32)
-// WidenWeights widens those weights that no later pass has packed.
+// WidenWeights widens those weights that no later pass has packed. NarrowWeights makes that form of a program of fp32:
+//   nn.dense(%x: f32, w)   =>   nn.dense(%x: f32, cast(w, f16), out_dtype=f32)
 
 #include <unordered_map>
 
@@ -224,6 +225,21 @@ class Widener {
 };
 
 }  // namespace
+
+/// Layers of fp32 get their constant weights in 16 bits where the target widens them as it reads them; nothing else changes.
+Expr narrow_weights(const Expr& root, const GraphEnvironment& environment, DataType narrow) {
+  const topi::Machine machine = topi::machine_of(environment.target);
+  if (!topi::widens_when_read(machine, narrow)) return root;
+  return rewrite(root, [&](Rewriter& self, const Call* call) -> Expr {
+    Array<Expr> args = self(call->args);
+    const bool narrows = takes_narrow_weight(call) && dtype_of(Expr(call)) == kWide &&
+                         dtype_of(call->args[1]) == kWide && is_made_of_constants(call->args[1]) &&
+                         reads_vectors(call, machine);
+    if (!narrows) return with_args(call, args);
+    args.set(1, cast(args[1], narrow));
+    return make_call(call->op, args, with_dtype(call->attrs, "out_dtype", kWide));
+  });
+}
 
 /// Layers get weights, and data that was made as narrow as them, of 32 bits.
 Expr widen_weights(const Expr& root) {

@@ -18,4 +18,9 @@ bool widens_when_read(const Machine& machine, DataType dtype);
 /// ARM's bf16.
 bool multiplies_bf16(const Machine& machine);
 
+/// True where contractions of this type gain by instructions of their own; elsewhere arithmetic is that of fp32.
+inline bool has_arithmetic_of(const Machine& machine, DataType dtype) {
+  return dtype.is_bfloat() && multiplies_bf16(machine);
+}
+
 }  // namespace tessera::topi
