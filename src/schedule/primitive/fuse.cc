@@ -54,9 +54,16 @@ LoopRef fuse(State& state, const std::vector<LoopRef>& refs, bool preserve_unit_
 
   Map<Var, PrimExpr> values;
   PrimExpr rest = fused;
+  // Loops of one iteration outside of it leave an index whole: that it is less than a dynamic extent is hard to see later.
+  size_t first = 0;
+  while (first + 1 < loops.size() && is_one(loops[first]->extent)) ++first;
   for (size_t i = loops.size(); i-- > 0;) {
+    if (i < first) {
+      values.set(loops[i]->loop_var, make_zero(loops[i]->loop_var->dtype));
+      continue;
+    }
     auto parts = loops::LoopMap::fuse().axis_indices({rest}, {range_of(loops[0]), range_of(loops[i])}, {});
-    values.set(loops[i]->loop_var, cast(loops[i]->loop_var->dtype, analyzer.simplify(i ? parts[1] : rest)));
+    values.set(loops[i]->loop_var, cast(loops[i]->loop_var->dtype, analyzer.simplify(i > first ? parts[1] : rest)));
     rest = parts[0];
   }
   Stmt body = substitute_all(loops.back()->body, values);

@@ -287,6 +287,14 @@ def test_a_guard_does_not_make_sums_of_the_same_element_independent():
     rejects(sch, "parallel", sch.get_loops("B")[0], match="adds to the same elements in several iterations of loop i")
 
 
+def test_an_index_of_unknown_length_stays_whole_when_it_is_fused_with_loops_of_one_iteration():
+    n = te.var("n")
+    a = te.placeholder((1, 1, n, 8), name="A")
+    sch = schedule(a, te.compute((1, 1, n, 8), lambda *at: a(*at) + 1.0, name="B"))
+    sch.fuse(*sch.get_loops("B")[:3])
+    assert "%" not in sch.mod.script()
+
+
 def test_a_fused_loop_of_unknown_length_counts_as_the_loops_it_was():
     n, m = te.var("n"), te.var("m")
     a, b = te.placeholder((n, 8), name="A"), te.placeholder((8, m), name="B")
