@@ -81,7 +81,7 @@ PrimExpr with_constant_lanes(Kind kind, const PrimExpr& a, const PrimExpr& b) {
     case Kind::FloorDiv:
     case Kind::FloorMod:
       if (!a.dtype().is_floating() && zero(right))
-        throw Error(RuntimeError) << "divide by zero in " << bare_node(kind, a, b);
+        throw Error(RuntimeError) << "Divide by zero in " << bare_node(kind, a, b);
       return one(right) && (kind == Kind::Div || kind == Kind::FloorDiv) ? a : PrimExpr();
     default: return nullptr;
   }

@@ -47,13 +47,14 @@ bool unbox_float(const Object* object, double* out) {
 
 void check_range(DataType dtype, int64_t value) {
   if (dtype.is_uint()) {
-    if (value < 0) throw Error(RuntimeError) << "cannot make " << dtype << " from negative value " << value;
+    if (value < 0)
+      throw Error(RuntimeError) << "cannot make uint from negative value " << value << ", but the type is " << dtype;
     if (dtype.bits < 63 && value >= (int64_t{1} << dtype.bits))
-      throw Error(RuntimeError) << "literal value " << value << " exceeds the maximum of " << dtype;
+      throw Error(RuntimeError) << "Literal value " << value << " exceeds maximum of " << dtype;
   } else if (dtype.is_int() && dtype.bits < 64) {
     int64_t limit = int64_t{1} << (dtype.bits - 1);
-    if (value >= limit) throw Error(RuntimeError) << "literal value " << value << " exceeds the maximum of " << dtype;
-    if (value < -limit) throw Error(RuntimeError) << "literal value " << value << " is below the minimum of " << dtype;
+    if (value >= limit) throw Error(RuntimeError) << "Literal value " << value << " exceeds maximum of " << dtype;
+    if (value < -limit) throw Error(RuntimeError) << "Literal value " << value << " exceeds minimum of " << dtype;
   }
 }
 
@@ -62,8 +63,8 @@ void check_float_range(DataType dtype, double value) {
   if (!std::isfinite(value)) return;
   double largest = dtype.bits == 16 && dtype.is_float() ? 65504.0 : std::numeric_limits<float>::max();
   if (dtype.bits < 64 && std::abs(value) > largest)
-    throw Error(RuntimeError) << "literal value " << value
-                              << (value > 0 ? " exceeds the maximum of " : " is below the minimum of ") << dtype;
+    throw Error(RuntimeError) << "Literal value " << value
+                              << (value > 0 ? " exceeds maximum of " : " exceeds minimum of ") << dtype;
 }
 
 }  // namespace

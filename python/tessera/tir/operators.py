@@ -14,8 +14,8 @@ from . import generic as _generic
 def div_ambiguity_error() -> RuntimeError:
     """What is raised for `/` on integers."""
     return RuntimeError(
-        "a / b on integers could mean several divisions; say which: div, indexdiv/indexmod, "
-        "floordiv/floormod or truncdiv/truncmod"
+        "TVM supports multiple types of integer divisions, please call div, indexdiv/indexmod, floordiv/floormod "
+        " or truncdiv/truncmod directly to avoid ambiguity in the code."
     )
 
 
@@ -133,10 +133,7 @@ class ExprOp:
         return _ffi_api._OpGE(self, other, None)
 
     def __nonzero__(self) -> bool:
-        raise ValueError(
-            "an expression has no truth value while the program is built: write tvm.tir.all / tvm.tir.any instead of "
-            "and / or / not"
-        )
+        raise ValueError("Cannot use and / or / not operator to Expr, hint: use tvm.tir.all / tvm.tir.any instead")
 
     def __bool__(self) -> bool:
         return self.__nonzero__()

@@ -38,8 +38,8 @@ void prepare_shift(PrimExpr& a, PrimExpr& b, std::string_view what) {
   match_types(a, b, what);
   auto* amount = as_int(b);
   if (!amount || !is_index_type(a.dtype()) || (*amount >= 0 && *amount < a.dtype().bits)) return;
-  throw Error(RuntimeError) << what << ": the shift amount is " << *amount << ", but for " << a.dtype()
-                            << " it must be non-negative and less than " << int(a.dtype().bits);
+  throw Error(RuntimeError) << "Shift amount must be non-negative and less than " << int(a.dtype().bits) << " for type "
+                            << a.dtype() << ", but that of the " << what << " is " << *amount;
 }
 
 }  // namespace
@@ -72,21 +72,24 @@ PrimExpr min(PrimExpr a, PrimExpr b) { return build_matched<Min>(std::move(a), s
 PrimExpr max(PrimExpr a, PrimExpr b) { return build_matched<Max>(std::move(a), std::move(b), "max"); }
 
 PrimExpr operator&(PrimExpr a, PrimExpr b) {
-  return build_bitwise(std::move(a), std::move(b), "&", builtin::bitwise_and(), std::bit_and<uint64_t>());
+  return build_bitwise(std::move(a), std::move(b), "& operator (bitwise AND)", builtin::bitwise_and(),
+                       std::bit_and<uint64_t>());
 }
 PrimExpr operator|(PrimExpr a, PrimExpr b) {
-  return build_bitwise(std::move(a), std::move(b), "|", builtin::bitwise_or(), std::bit_or<uint64_t>());
+  return build_bitwise(std::move(a), std::move(b), "| operator (bitwise OR)", builtin::bitwise_or(),
+                       std::bit_or<uint64_t>());
 }
 PrimExpr operator^(PrimExpr a, PrimExpr b) {
-  return build_bitwise(std::move(a), std::move(b), "^", builtin::bitwise_xor(), std::bit_xor<uint64_t>());
+  return build_bitwise(std::move(a), std::move(b), "^ operator (bitwise XOR)", builtin::bitwise_xor(),
+                       std::bit_xor<uint64_t>());
 }
 PrimExpr operator~(PrimExpr a) {
-  require_integers(a, a, "~");
+  require_integer(a, "~ operator (bitwise NOT)");
   return make_call(a.dtype(), builtin::bitwise_not(), {a});
 }
 
 PrimExpr operator<<(PrimExpr a, PrimExpr b) {
-  prepare_shift(a, b, "<<");
+  prepare_shift(a, b, "<< operator (left shift)");
   auto *x = as_int(a), *y = as_int(b);
   if (y && is_index_type(a.dtype())) {
     if (x) return wrapped_const(a.dtype(), static_cast<uint64_t>(*x) << *y);
@@ -96,7 +99,7 @@ PrimExpr operator<<(PrimExpr a, PrimExpr b) {
 }
 
 PrimExpr operator>>(PrimExpr a, PrimExpr b) {
-  prepare_shift(a, b, ">>");
+  prepare_shift(a, b, ">> operator (right shift)");
   auto *x = as_int(a), *y = as_int(b);
   if (y && is_index_type(a.dtype())) {
     if (x) return int_imm(a.dtype(), *x >> *y);

@@ -34,7 +34,7 @@ PrimExpr logical_and(PrimExpr a, PrimExpr b) { return build_logic<And>(std::move
 PrimExpr logical_or(PrimExpr a, PrimExpr b) { return build_logic<Or>(std::move(a), std::move(b), "logical or"); }
 
 PrimExpr logical_not(PrimExpr a) {
-  require_booleans(a, a, "logical not");
+  require_boolean(a, "logical not");
   if (auto* value = as_int(a)) return bool_imm(!*value);
   return make_not(std::move(a));
 }

@@ -40,7 +40,7 @@ struct Numbers {
 };
 
 void check_divisor(const Numbers& n, std::string_view what, const PrimExpr& a) {
-  if (n.b_is(0)) throw Error(RuntimeError) << "divide by zero: " << what << " of " << a << " by the constant 0";
+  if (n.b_is(0)) throw Error(RuntimeError) << "Divide by zero: " << what << " of " << a << " by the constant 0";
 }
 
 /// Quotient and remainder that round towards zero; the one overflow (minimum / -1) wraps.

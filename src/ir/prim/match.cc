@@ -24,6 +24,14 @@ DataType common_element(DataType a, DataType b, std::string_view what) {
   throw Error(RuntimeError) << what << ": cannot match type " << a << " vs " << b;
 }
 
+/// What is thrown for an operand of another type, in v0.10's words. `role` is as in "as LHS of &".
+Error wrong_operand(std::string_view kind, const PrimExpr& operand, std::string_view role, std::string_view what) {
+  return Error(RuntimeError) << "Expected " << kind << " argument " << role << what << ", but received " << operand
+                             << " of type " << operand.dtype();
+}
+
+constexpr std::string_view kLeft = "as LHS of ", kRight = "as RHS of ", kCompare = "; compare it with 0 first";
+
 }  // namespace
 
 void require_operands(const PrimExpr& a, const PrimExpr& b, std::string_view what) {
@@ -32,17 +40,24 @@ void require_operands(const PrimExpr& a, const PrimExpr& b, std::string_view wha
 
 void require_integers(const PrimExpr& a, const PrimExpr& b, std::string_view what) {
   require_operands(a, b, what);
-  for (const PrimExpr& e : {a, b})
-    if (!e.dtype().is_integral())
-      throw Error(RuntimeError) << what << " needs integers, but " << e << " is " << e.dtype();
+  if (!a.dtype().is_integral()) throw wrong_operand("integer", a, kLeft, what);
+  if (!b.dtype().is_integral()) throw wrong_operand("integer", b, kRight, what);
 }
 
 void require_booleans(const PrimExpr& a, const PrimExpr& b, std::string_view what) {
   require_operands(a, b, what);
-  for (const PrimExpr& e : {a, b})
-    if (!e.dtype().is_bool())
-      throw Error(RuntimeError) << what << " needs booleans, but " << e << " is " << e.dtype()
-                                << "; compare it with 0 first";
+  if (!a.dtype().is_bool()) throw wrong_operand("boolean", a, kLeft, what) << kCompare;
+  if (!b.dtype().is_bool()) throw wrong_operand("boolean", b, kRight, what) << kCompare;
+}
+
+void require_integer(const PrimExpr& a, std::string_view what) {
+  require_operands(a, a, what);
+  if (!a.dtype().is_integral()) throw wrong_operand("integer", a, "of ", what);
+}
+
+void require_boolean(const PrimExpr& a, std::string_view what) {
+  require_operands(a, a, what);
+  if (!a.dtype().is_bool()) throw wrong_operand("boolean", a, "of ", what) << kCompare;
 }
 
 void match_types(PrimExpr& a, PrimExpr& b, std::string_view what) {

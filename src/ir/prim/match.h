@@ -17,6 +17,8 @@ void match_types(PrimExpr& a, PrimExpr& b, std::string_view what);
 void require_operands(const PrimExpr& a, const PrimExpr& b, std::string_view what);
 void require_integers(const PrimExpr& a, const PrimExpr& b, std::string_view what);
 void require_booleans(const PrimExpr& a, const PrimExpr& b, std::string_view what);
+void require_integer(const PrimExpr& a, std::string_view what);
+void require_boolean(const PrimExpr& a, std::string_view what);
 
 /// Scalar int32 and int64: what loops count and index with.
 constexpr bool is_index_type(DataType dtype) {

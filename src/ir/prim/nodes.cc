@@ -61,7 +61,7 @@ TESSERA_MAKE_BINARY(Or)
 #undef TESSERA_MAKE_BINARY
 
 PrimExpr make_not(PrimExpr a) {
-  require_booleans(a, a, "Not");
+  require_boolean(a, "Not");
   Not node;
   node.dtype = DataType::Bool(a.dtype().lanes);
   node.a = std::move(a);
@@ -80,7 +80,7 @@ PrimExpr make_cast(DataType dtype, PrimExpr value) {
 }
 
 PrimExpr make_select(PrimExpr condition, PrimExpr true_value, PrimExpr false_value) {
-  require_booleans(condition, condition, "Select");
+  require_boolean(condition, "Select");
   require_operands(true_value, false_value, "Select");
   if (true_value.dtype() != false_value.dtype())
     throw Error(RuntimeError) << "Select: the values have mismatched types " << true_value.dtype() << " and "

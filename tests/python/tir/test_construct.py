@@ -15,9 +15,9 @@ nothing = tir.Evaluate(0)
     ("build", "error", "message"),
     [
         (lambda: tir.Add(x, f), TypeError, "Add: mismatched types int32 and float32 of x and f"),
-        (lambda: tir.And(x, x), TVMError, "And needs booleans, but x is int32"),
-        (lambda: tir.Not(x), TVMError, "Not needs booleans, but x is int32"),
-        (lambda: tir.Select(x, x, x), TVMError, "Select needs booleans, but x is int32"),
+        (lambda: tir.And(x, x), TVMError, "Expected boolean argument as LHS of And, but received x of type int32"),
+        (lambda: tir.Not(x), TVMError, "Expected boolean argument of Not, but received x of type int32"),
+        (lambda: tir.Select(x, x, x), TVMError, "Expected boolean argument of Select, but received x of type int32"),
         (lambda: tir.Select(b, x, f), TVMError, "Select: the values have mismatched types int32 and float32"),
         (lambda: tir.Ramp(f, 1, 4), TVMError, "Ramp: the stride is int32, the base is float32"),
         (lambda: tir.Ramp(x, 1, 1), TVMError, "Ramp: the number of lanes is 1"),

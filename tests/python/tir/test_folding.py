@@ -74,7 +74,7 @@ def test_sums_and_products_wrap_in_the_width_of_their_type(name, case):
 def test_quotients_round_as_they_say(build, compute, case):
     dtype, a, b = case
     if b == 0:
-        with pytest.raises(TVMError, match="divide by zero"):
+        with pytest.raises(TVMError, match="Divide by zero"):
             build(tir.const(a, dtype), tir.const(b, dtype))
     else:
         assert number(build(tir.const(a, dtype), tir.const(b, dtype))) == wrap(compute(a, b), dtype)
@@ -89,7 +89,7 @@ def test_quotients_round_as_they_say(build, compute, case):
 def test_remainders_belong_to_their_quotient(build, compute, case):
     dtype, a, b = case
     if b == 0:
-        with pytest.raises(TVMError, match="divide by zero"):
+        with pytest.raises(TVMError, match="Divide by zero"):
             build(tir.const(a, dtype), tir.const(b, dtype))
     else:
         assert build(tir.const(a, dtype), tir.const(b, dtype)).value == compute(a, b)
@@ -193,16 +193,16 @@ def test_limits_of_floating_types(dtype, largest):
 def test_constants_outside_their_type_are_rejected(dtype):
     low, high = limits(dtype)
     if high < 2**63 - 1:
-        with pytest.raises(TVMError, match="exceeds the maximum"):
+        with pytest.raises(TVMError, match="exceeds maximum"):
             tir.const(high + 1, dtype)
     if low > -(2**63):
-        with pytest.raises(TVMError, match=r"negative value|below the minimum"):
+        with pytest.raises(TVMError, match=r"negative value|exceeds minimum"):
             tir.const(low - 1, dtype)
 
 
 @pytest.mark.parametrize(("dtype", "value"), [("float16", 65520.0), ("float32", 1e39), ("float32", -1e39)])
 def test_floats_outside_their_type_are_rejected(dtype, value):
-    with pytest.raises(TVMError, match=f"(exceeds the maximum|is below the minimum) of {dtype}"):
+    with pytest.raises(TVMError, match=f"(exceeds maximum|exceeds minimum) of {dtype}"):
         tir.const(value, dtype)
     assert tir.const(math.inf, dtype).value == math.inf
 
@@ -222,7 +222,7 @@ def test_overflow_of_folded_floats_is_infinity():
 
 def test_casts_of_integer_constants_keep_their_value_or_fail():
     assert tir.const(3, "int32").astype("float32").value == 3.0
-    with pytest.raises(TVMError, match="exceeds the maximum of uint8"):
+    with pytest.raises(TVMError, match="exceeds maximum of uint8"):
         tir.const(300, "int32").astype("uint8")
 
 
