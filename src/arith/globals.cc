@@ -139,6 +139,7 @@ Globals arith_globals{
     {"arith.IntConstraints", make_int_constraints},
     {"arith.IntConstraintsTransform", make_int_constraints_transform},
     {"arith.SolveLinearEquations", on_system<solve_linear_equations>},
+    {"arith.SolveInequalitiesAsCondition", on_system<solve_inequalities_as_condition>},
     {"arith.SolveInequalitiesToRange", on_system<solve_inequalities_to_range>},
     {"arith.SolveInequalitiesDeskewRange", on_system<solve_inequalities_deskew_range>},
 };

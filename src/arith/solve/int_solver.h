@@ -62,8 +62,11 @@ IntConstraintsTransform make_int_constraints_transform(const IntConstraints& src
 /// Solves the equations among the relations (Smith normal form): src_to_dst writes each variable in terms of fewer, free ones.
 IntConstraintsTransform solve_linear_equations(const IntConstraints& system);
 
-/// Solves inequalities by elimination (Fourier-Motzkin): the range of each variable in terms of those after it.
-/// What could not be solved stays in `relations`.
+/// Solves inequalities by elimination (Fourier-Motzkin), as conditions on the last variable, on the one before it by the
+/// last, and so on: no condition follows from others.
+Array<PrimExpr> solve_inequalities_as_condition(const IntConstraints& system);
+/// The range of each variable: its start in terms of those after it, its extent the greatest for all of their values. What the
+/// ranges do not say, and what could not be solved, stays in `relations`; a system without solutions has the relation False.
 IntConstraints solve_inequalities_to_range(const IntConstraints& system);
 /// The same with variables that start at zero.
 IntConstraintsTransform solve_inequalities_deskew_range(const IntConstraints& system);
