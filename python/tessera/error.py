@@ -1,6 +1,6 @@
 """Exceptions of the core, by the kind of the error."""
 
-from ._ffi.base import TVMError, register_error
+from ._ffi.base import ERROR_TYPE, TVMError, register_error
 
 __all__ = [
     "DiagnosticError",
@@ -32,6 +32,15 @@ class RPCSessionTimeoutError(RPCError, TimeoutError):
     """A remote session took longer than it may."""
 
 
+def _register_remote_errors() -> None:
+    """Errors of a server keep their class: a ValueError over there is caught as ValueError and as RPCError here."""
+    for kind, known in list(ERROR_TYPE.items()):
+        if not issubclass(known, RPCError):
+            bases = (RPCError, known) if known is not TVMError else (RPCError,)
+            doc = f"A {kind} that a server raised."
+            register_error(f"RPCError.{kind}", type(kind, bases, {"__doc__": doc, "__module__": known.__module__}))
+
+
 @register_error
 class OpError(TVMError):
     """An operator of a model cannot be taken."""
@@ -60,3 +69,6 @@ class OpAttributeUnImplemented(OpError, NotImplementedError):
 @register_error
 class DiagnosticError(TVMError):
     """A program was rejected; what is wrong was printed."""
+
+
+_register_remote_errors()

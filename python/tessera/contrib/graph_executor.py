@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._ffi.registry import get_global_func
+from .._ffi.runtime_ctypes import RPC_SESS_MASK
 from ..runtime import ndarray as nd
 from ..runtime.module import BenchmarkResult, Module
 
@@ -18,7 +19,11 @@ def create(graph_json_str: str, libmod: Module, device: Any) -> GraphModule:
     if not isinstance(graph_json_str, str):
         graph_json_str = graph_json_str._tvm_graph_json()
     device_numbers = [number for dev in get_device(libmod, device) for number in (dev.device_type, dev.device_id)]
-    return GraphModule(get_global_func("tvm.graph_executor.create")(graph_json_str, libmod, *device_numbers))
+    session = getattr(device, "_rpc_sess", None)
+    if session is not None:
+        device_numbers = [number % RPC_SESS_MASK for number in device_numbers]
+    find = get_global_func if session is None else session.get_function
+    return GraphModule(find("tvm.graph_executor.create")(graph_json_str, libmod, *device_numbers))
 
 
 def get_device(libmod: Module, device: Any) -> list[Any]:
@@ -57,10 +62,17 @@ class GraphModule:
         are converted to the input's type.
         """
         if key is not None:
-            self._set_input(key, self._converted(key, value))
+            self._put(key, value)
         for name in sorted(params, key=lambda name: -_element_count(params[name])):
             if self._get_input_index(name) >= 0:
-                self._set_input(name, self._converted(name, params[name]))
+                self._put(name, params[name])
+
+    def _put(self, key: str | int, value: Any) -> None:
+        is_there = isinstance(value, nd.NDArray) and value.device.device_type >= RPC_SESS_MASK
+        if self.module.type_key == "rpc" and not is_there:
+            self._get_input(key).copyfrom(value)  # the input is on the server, the value here
+        else:
+            self._set_input(key, self._converted(key, value))
 
     def _converted(self, key: str | int, value: Any) -> Any:
         """A value as a tensor for an input: NumPy arrays and numbers take its element type, tensors keep theirs."""

@@ -94,6 +94,7 @@ int run(int argc, char** argv) {
   app.add_option("--config", config, "A JSON file with defaults for the flags of commands");
   add_verbose(app);
   add_compile(app);
+  add_rpc(app);
   add_run(app);
   add_generate(app);
   add_quantize(app);

@@ -25,6 +25,7 @@ void add_doctor(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_quantize(CLI::App& app);
+void add_rpc(CLI::App& app);
 void add_run(CLI::App& app);
 void add_targets(CLI::App& app);
 void add_unavailable(CLI::App& app);

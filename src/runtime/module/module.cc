@@ -126,7 +126,11 @@ Globals module_globals{
     {"runtime.ModuleIsDSOExportable", [](Module m) { return m->is_dso_exportable(); }},
     {"runtime.ModuleImportsSize", [](Module m) { return m.imports().size(); }},
     {"runtime.ModuleGetImport", import_at},
-    {"runtime.ModuleImport", [](Module m, Module other) { m.import_module(other); }},
+    {"runtime.ModuleImport",
+     [](Module m, Module other) {
+       if (m->type_key() == "rpc") get_global("rpc.ImportRemoteModule")(m, other);
+       else m.import_module(other);
+     }},
     {"runtime.ModuleClearImports", [](Module m) { m.edit()->imports.clear(); }},
     {"runtime.ModuleImplementsFunction", implements_function},
     {"runtime.ModuleGetFunction",

@@ -7,6 +7,7 @@
 #include "runtime/device_api.h"
 #include "runtime/module/module.h"
 #include "runtime/registry.h"
+#include "runtime/rpc/client_session.h"
 
 namespace tessera {
 namespace {
@@ -65,6 +66,13 @@ namespace {
 PackedFunc time_evaluator(Module module, std::string name, int device_type, int device_id, int64_t number,
                           int64_t repeat, int64_t min_repeat_ms, int64_t limit_zero_time_iterations,
                           int64_t cooldown_interval_ms, int64_t repeats_to_cooldown, std::string f_preproc) {
+  if (rpc::RemoteModule* remote = rpc::as_remote(module))  // measured over there
+    return remote->object()
+        .session
+        ->get_function("runtime.RPCTimeEvaluator")(module, name, device_type % kRpcSessionMask, device_id, number,
+                                                   repeat, min_repeat_ms, limit_zero_time_iterations,
+                                                   cooldown_interval_ms, repeats_to_cooldown, f_preproc)
+        .to<PackedFunc>();
   PackedFunc function = module ? module.get_function(name) : get_global(name);
   if (!function)
     throw Error(AttributeError) << "time_evaluator: the " << module->type_key() << " module has no function '" << name

@@ -58,8 +58,6 @@ def test_a_session_in_this_process(tmp_path):
     np.testing.assert_array_equal(model.get_output(0).numpy(), [0, 0, 2])
     with pytest.raises(ValueError, match="outside of the session's folder"):
         session.download("../secret")
-    with pytest.raises(NotImplementedError, match="is not there yet"):
-        rpc.connect("host", 9090)
 
 
 def test_contrib_needs_no_import_of_its_own():

@@ -1,0 +1,1 @@
+"""Programs that are started with ``python -m``: RPC servers, trackers and proxies."""
