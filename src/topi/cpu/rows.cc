@@ -1,5 +1,6 @@
 #include "topi/cpu/rows.h"
 
+#include <cfloat>
 #include <cmath>
 
 #include "ir/prim/ops.h"
@@ -182,13 +183,16 @@ te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest) {
   // Rows are filled up to whole vectors, so that no step has to ask where they end.
   const int64_t length = *as_int(x->shape.back()), filled = (length + lanes - 1) / lanes * lanes;
   te::Tensor greatest = reduce_rows(x, RowKind::Max, lanes, widest);
+  // Shares that would be denormal are 0: a mask of -100 makes many of them, and CPUs multiply denormals a hundred times slower.
+  const double normal = x->dtype.bits == 64 ? DBL_MIN : FLT_MIN;
+  const PrimExpr least = float_imm(x->dtype, std::log(normal) + std::log(static_cast<double>(length)));
+  const PrimExpr none = make_zero(x->dtype);
   te::Tensor power = te::compute(
       with_last(but_last(x->shape), number(filled)),
       [&](const Array<PrimExpr>& at) {
         PrimExpr less = te::load(x, at) - te::load(greatest, but_last(at));
-        if (filled > length)
-          less = if_then_else(likely(at.back() < number(length)), less, float_imm(x->dtype, -INFINITY));
-        return unary_intrin("tir.exp", less);
+        PrimExpr value = select(less < least, none, unary_intrin("tir.exp", select(less < least, least, less)));
+        return filled > length ? if_then_else(likely(at.back() < number(length)), value, none) : value;
       },
       "power", kValues);
   te::Tensor total = reduce_rows(power, RowKind::Sum, lanes);

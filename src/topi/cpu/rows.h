@@ -36,7 +36,8 @@ te::Tensor finish_rows(const te::Tensor& rows, size_t ones, int64_t count);
 te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t lanes, size_t left, bool keepdims,
                            bool unbiased, int64_t widest = INT64_MAX);
 
-/// exp of x less the greatest of its row, over the sum of its row. No more than `widest` elements of x lie together.
+/// exp of x less the greatest of its row, over the sum of its row; 0 where that would be denormal. No more than `widest` elements of
+/// x lie together.
 te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest = INT64_MAX);
 
 /// The logarithm of that, which stores no powers.

@@ -39,6 +39,16 @@ def test_softmax_of_what_is_left_out_is_zero():
     np.testing.assert_allclose(got, softmax(x.astype("float64")), rtol=1e-5)
 
 
+@pytest.mark.parametrize("length", [49, 64])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_shares_that_would_be_denormal_are_zero(dtype, length):
+    x = RNG.standard_normal((4, length)).astype(dtype)
+    x[:, ::3] -= 100 if dtype == "float32" else 740  # what masks of windows add
+    got = run(lambda x: relay.nn.softmax(x, axis=-1), x)
+    assert (got[:, ::3] == 0).all() and (got[:, 1::3] > 0).all()
+    np.testing.assert_allclose(got, softmax(x.astype("float64")), rtol=3e-6, atol=1e-30)
+
+
 def test_a_row_with_no_number_has_none():
     x = RNG.standard_normal((3, 40)).astype("float32")
     x[1, 33] = np.nan
