@@ -80,7 +80,15 @@ def test_any_plan_of_a_matmul_is_right(kind, knobs):
 
 
 @pytest.mark.parametrize(
-    "knobs", [{"columns": 1}, {"columns": 3}, {"columns": 2, "vectors": 1}, {"rows": 2, "columns": 14}]
+    "knobs",
+    [
+        {"columns": 1},
+        {"columns": 3},
+        {"columns": 2, "vectors": 1},
+        {"rows": 2, "columns": 14},
+        {"block_rows": 2},
+        {"block_rows": 7, "copies_block": 1, "vectors": 1},
+    ],
 )
 def test_any_tile_of_a_convolution_is_right(knobs):
     x, w = random(1, 32, 14, 14), random(32, 32, 1, 1)
@@ -91,6 +99,16 @@ def test_any_tile_of_a_convolution_is_right(knobs):
     assert any(knobs.items() <= plan.items() for plan in plans(lib, "contraction"))
     want = np.einsum("oi,nihw->nohw", w[:, :, 0, 0].astype("float64"), x)
     np.testing.assert_allclose(result(lib, x=x), want, atol=1e-4)
+
+
+def test_data_beyond_the_cache_is_read_by_blocks_of_rows():
+    x, w = random(1, 512, 64, 64), random(128, 512, 1, 1)
+    body = relay.nn.conv2d(relay.var("x", shape=x.shape), relay.const(w), channels=128, kernel_size=(1, 1))
+    lib = compiled(body, {})
+    (plan,) = plans(lib, "contraction")
+    assert plan["block_rows"] > 0 or plan["vectors"] * 16 >= 128
+    want = w[:, :, 0, 0].astype("float64") @ x.reshape(512, -1)
+    np.testing.assert_allclose(result(lib, x=x).reshape(128, -1), want, atol=1e-2)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@
 #include "tir/attrs.h"
 #include "topi/cpu/contraction/group_dot.h"
 #include "topi/cpu/contraction/half_floats.h"
+#include "topi/cpu/contraction/row_blocks.h"
 #include "topi/cpu/contraction/tile_plan.h"
 #include "topi/cpu/number.h"
 
@@ -168,11 +169,7 @@ ContractionKnobsNode choose(const Reduction& reduction, const Space& space, cons
 /// All of the elements of the factors that have lanes: the weights of a convolution.
 int64_t lane_bytes(const Factors& factors) {
   int64_t out = 0;
-  for (const BufferLoad* load : factors.lanes) {
-    int64_t elements = load->buffer->dtype.bytes();
-    for (const PrimExpr& extent : load->buffer->shape) elements *= as_int(extent) ? *as_int(extent) : 1;
-    out += elements;
-  }
+  for (const BufferLoad* load : factors.lanes) out += bytes_of(load->buffer);
   return out;
 }
 
@@ -199,6 +196,7 @@ class Scheduler {
     if (outer.size() > 1) outer.pop_back();
     if (outer.size() > 1 && reduction_.extents[last()] == kDynamic)
       outer.pop_back();  // it is partitioned before its remainder
+    if (tile_.knobs->copies_block) return copy_blocks(outer);
     if (tile_.padded.key && attach_padding(&outer)) return;
     if (is_dynamic(reduction_) || reduction_.steps >= ParallelThreshold::contraction) share(outer);
   }
@@ -236,11 +234,23 @@ class Scheduler {
         schedule::annotate(state_, state_.find(axes[inner.axis]), attr::kPragmaLoopPartitionHint,
                            is_dynamic ? number(inner.size) : PrimExpr(1));
     }
+    if (tile_.knobs->block_rows > 0) block_rows(axes, &outer);
     std::vector<LoopRef> order = outer;
     order.insert(order.end(), tile.begin(), tile.end());
     order.push_back(lanes);
     schedule::reorder(state_, order);
     return outer;
+  }
+
+  /// Moves loops over blocks of rows outside of those over vectors: what a block reads stays in the cache.
+  ///   vectors, planes, rows, columns  =>  planes, blocks of rows, vectors, rows of a block, columns
+  void block_rows(const std::vector<LoopRef>& axes, std::vector<LoopRef>* outer) {
+    const size_t vectors = *tile_.vector_axis, rows = *tile_.row_axis();
+    auto parts = schedule::split(state_, axes[rows], {PrimExpr(), number(tile_.knobs->block_rows)}, true);
+    auto first = outer->begin() + static_cast<long>(vectors), last = outer->begin() + static_cast<long>(rows);
+    *last = parts[0];
+    std::rotate(first, first + 1, last + 1);
+    outer->insert(last + 1, parts[1]);
   }
 
   /// The loops of the sums: axes of one iteration, the reduction, then the tile.
@@ -296,6 +306,19 @@ class Scheduler {
     return true;
   }
 
+  /// The data of a block of rows is copied for itself, inside the loop that threads share.
+  void copy_blocks(const std::vector<LoopRef>& outer) {
+    const size_t rows = *tile_.row_axis();
+    std::vector<LoopRef> blocks(outer.begin(), outer.begin() + static_cast<long>(rows));
+    LoopRef all = share(blocks);
+    const Array<BufferRegion> reads = state_.find(block_).block()->reads;
+    int index = 0;
+    while (!reads[static_cast<size_t>(index)]->buffer.same_as(tile_.data)) ++index;
+    BlockRef copy = schedule::cache_read(state_, block_, index, "global", {});
+    schedule::compute_at(state_, copy, all, true, -1);
+    schedule::vectorize(state_, last_loops(state_, copy, 1)[0]);
+  }
+
   /// Loops of a tile and then its lanes.
   void mark(const std::vector<LoopRef>& loops) {
     for (size_t i = 0; i + 1 < loops.size(); ++i) schedule::unroll(state_, loops[i]);
@@ -348,6 +371,12 @@ void check_knobs(const ContractionPlan& plan) {
   require(plan.vector_extent % knobs->vectors == 0, "vectors are a divisor of those there are");
   require(knobs->columns == 1 || !plan.pixel_axes.empty(), "no axis of pixels has several columns");
   require(int64_t{knobs->rows} * knobs->columns * knobs->vectors <= kMaxTileSums, "it has too many sums");
+  if (knobs->block_rows > 0) {
+    require(plan.row_axis().has_value(), "no axis of rows is inside of one of vectors");
+    const int64_t height = plan.reduction.extents[*plan.row_axis()];
+    require(height != kDynamic && height / knobs->rows % knobs->block_rows == 0, "blocks of rows are whole");
+  }
+  require(!knobs->copies_block || (knobs->block_rows > 0 && plan.data), "only blocks of rows are copied");
   if (knobs->rows == 1) return;
   require(plan.pixel_axes.size() == 2, "only one axis of pixels");
   const int64_t height = plan.reduction.extents[plan.pixel_axes[0]], width = plan.reduction.extents[plan.pixel_axes[1]];
@@ -379,6 +408,7 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   out.dot = factors->dot;
   out.dot_isa = dot_isa;
   out.reads_pixels = space->reads_pixels;
+  if (factors->single.size() == 1) out.data = factors->single[0]->buffer;
   knobs.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
   const int64_t max_window = factors->has_groups ? out.lanes : kMaxUnrolled;
   const int64_t window = reduction->reduce_extents.back();
@@ -389,8 +419,16 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
     const bool has_tile_rows = knobs.rows > 1 && out.pixel_axes[0] == out.pixel_axes.back() - 1;
     knobs.padded_rows = static_cast<int32_t>(padded_rows(out, has_tile_rows ? knobs.rows : 1, state, machine));
   }
+  if (extents.empty() && factors->single.size() == 1)
+    choose_row_blocks(out, *factors->single[0], lane_bytes(*factors), schedule::get_producers(state, block).empty(),
+                      machine, &knobs);
   out.knobs = make(std::move(knobs));
   return out;
+}
+
+std::optional<size_t> ContractionPlan::row_axis() const {
+  if (!vector_axis || pixel_axes.empty() || *vector_axis + 1 >= pixel_axes.back()) return {};
+  return pixel_axes.back() - 1;
 }
 
 std::vector<Split> ContractionPlan::pixels() const {

@@ -14,6 +14,8 @@ struct ContractionKnobsNode : Object {
   bool vectors_first = false;     // all pixels before the next vectors
   bool unrolls_window = false;    // the innermost reduce axis
   int32_t padded_rows = 1;        // rows of tiles whose padding is computed at a time
+  int32_t block_rows = 0;         // rows of tiles that meet all vectors before the next rows; 0: all of them
+  bool copies_block = false;      // the data of a block of rows, so that it lies together
   static constexpr NodeInfo info{"topi.cpu.ContractionKnobs", &Object::info};
   static void fields(auto f) {
     f("rows", &ContractionKnobsNode::rows);
@@ -22,6 +24,8 @@ struct ContractionKnobsNode : Object {
     f("vectors_first", &ContractionKnobsNode::vectors_first);
     f("unrolls_window", &ContractionKnobsNode::unrolls_window);
     f("padded_rows", &ContractionKnobsNode::padded_rows);
+    f("block_rows", &ContractionKnobsNode::block_rows);
+    f("copies_block", &ContractionKnobsNode::copies_block);
   }
 };
 using ContractionKnobs = Ref<ContractionKnobsNode>;
@@ -49,8 +53,11 @@ struct ContractionPlan {
   bool reads_pixels = false;      // a factor has lanes of its own for each pixel
   const GroupDot* dot = nullptr;  // of groups, in vectors of `dot_isa`; null without groups
   const Isa* dot_isa = nullptr;
+  Buffer data;                // that all lanes read the same element of; it may be empty
   schedule::BlockRef padded;  // a stage that pads the data; it may be empty
 
+  /// The axis of rows of pixels, where vectors are an axis outside of it.
+  std::optional<size_t> row_axis() const;
   /// The axes of pixels that tiles have several of, from the outside.
   std::vector<Split> pixels() const;
 };
