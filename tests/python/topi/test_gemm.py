@@ -239,7 +239,7 @@ def agrees_with_numpy(module, M, N, K):
     np.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("target", [AVX512, AVX2, SSE])
+@pytest.mark.parametrize("target", ["llvm -mcpu=x86-64-v4", AVX2, SSE])  # of no one vendor
 @pytest.mark.parametrize("make", ["te_gemm", "tir_gemm"])
 def test_any_shape_agrees_with_numpy(target, make):
     if not runs_here(target):
