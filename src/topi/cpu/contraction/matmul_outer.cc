@@ -5,6 +5,7 @@
 #include "codegen/parallel.h"
 #include "ir/prim/ops.h"
 #include "topi/cpu/contraction/matmul_panels.h"
+#include "topi/cpu/contraction/matrix_tile.h"
 #include "topi/cpu/contraction/micro_kernel.h"
 #include "topi/cpu/cost_model.h"
 #include "topi/cpu/number.h"
@@ -26,7 +27,8 @@ class OuterNest {
         dot_(*dot_on(machine, matmul.a_dtype, matmul.b_dtype)),
         isa_(matmul_isa(machine, matmul.a_dtype)),
         panel_a_(panel_a(matmul, plan, machine)),
-        rows_(matmul.m, plan->rows) {
+        rows_(matmul.m, plan->rows),
+        matrix_rows_(matmul.is_dynamic() ? plan->rows : rows_.size) {
     width_ = plan->vectors * plan->lanes;
     panels_ = ceil_div(matmul.n, width_);
     full_ = matmul.n / width_;
@@ -148,6 +150,7 @@ class OuterNest {
                               [&](const PrimExpr& panel) { return copy_b(block.first + panel, panel, base); });
       return sequence({copies, body});
     });
+    if (plan_->by_matrix_tiles) out = with_matrix_registers(matrix_rows_, plan_->vectors, all_rows(), out);
     return plan_->packs_b && !is_shared_ ? allocated(packed_b_, out) : out;
   }
 
@@ -176,6 +179,7 @@ class OuterNest {
       return loop_over("row", rows.count, [&](const PrimExpr& row) {
         Position at{batch, rows.first + row, row, panels.first + panel, panel, k0, depth};
         return by_panel(at.panel, [&](TileSize size) {
+          if (plan_->by_matrix_tiles) return by_matrix(size, at);
           return by_height(at.row, [&](int64_t height, bool is_tail) {
             size.rows = height;
             return tile(size, at, is_tail);
@@ -279,6 +283,75 @@ class OuterNest {
     return allocated(aside, outer_tile(out));
   }
 
+  // ---- one tile in matrix registers ------------------------------------------------------------------------------------
+
+  PrimExpr all_rows() const { return matmul_.is_dynamic() ? matmul_.dynamic_m : number(matmul_.m); }
+
+  /// All tiles have the height that the registers are set up for: a lower one begins earlier, and does not store the rows that the
+  /// tile before has stored.
+  Stmt by_matrix(const TileSize& size, const Position& at) const {
+    const int64_t row = size.vectors * size.lanes, group = matmul_.group, whole = matmul_.steps() / kMatrixGroups;
+    const PrimExpr i0 = first_row(at.row), rows = number(matrix_rows_.rows);
+    PrimExpr first = i0;
+    if (matmul_.is_dynamic()) first = max(min(i0, all_rows() - rows), number(0));
+    else if (!rows_.is_even()) first = min(i0, all_rows() - rows);
+    Buffer sums = decl_buffer({number(matrix_rows_.rows * row)}, matmul_.dtype, "tile", "local");
+    MatrixTile tile{.dot = &dot_, .rows = matrix_rows_, .vectors = size.vectors, .depth = number(whole)};
+    tile.a = matmul_.a.flat, tile.b = matmul_.b.flat, tile.sums = sums;
+    tile.a_stride = matmul_.a.row, tile.b_stride = width_ * group, tile.sums_stride = row;
+    tile.a_at = [&](int64_t index, const PrimExpr& k) {
+      return a_index(at.batch, first + number(index * matrix_rows_.height), k * number(kMatrixGroups * group),
+                     index > 0);
+    };
+    tile.b_at = [&](const PrimExpr& k, int64_t v) {
+      return (at.panel * number(matmul_.steps()) + k * number(kMatrixGroups)) * number(width_ * group) +
+             number(v * size.lanes * group);
+    };
+    if (static_cast<Prefetch>(plan_->prefetch_b) != Prefetch::None)
+      tile.beside = [&](const PrimExpr& k) { return prefetch_next_panel(at, k); };
+    std::vector<Stmt> parts{matrix_tile(tile, plan_->vectors)};
+    if (matmul_.steps() % kMatrixGroups) parts.push_back(rest_of_matrix(size, at, first, sums));
+    parts.push_back(loop_over("i", height_of(at.row), [&](const PrimExpr& i) {
+      return store_row(at.batch, size, i0 + i, at.panel * number(width_), sums, (i0 - first + i) * number(row));
+    }));
+    return allocated(sums, sequence(parts));
+  }
+
+  /// Each tile of rows prefetches its share of the next panel, a few cache lines with each step of matrix registers.
+  Stmt prefetch_next_panel(const Position& at, const PrimExpr& k) const {
+    const int64_t row = width_ * matmul_.group, line = machine_->cache_line_bytes / matmul_.b_dtype.bytes();
+    const int64_t lines = ceil_div(kMatrixGroups * row, line * block_rows_), whole = matmul_.steps() / kMatrixGroups;
+    PrimExpr first = min(at.panel + 1, number(panels_ - 1)) * number(matmul_.steps() * row);
+    first = first + (at.row_in_block * number(whole) + k) * number(lines * line);
+    std::vector<Stmt> out;
+    for (int64_t i = 0; i < lines; ++i)
+      out.push_back(prefetch(matmul_.b.flat, {first + number(i * line)}, false, Cache::L2));
+    return sequence(out);
+  }
+
+  /// The last steps of k, which fill no register, are added row by row.
+  Stmt rest_of_matrix(const TileSize& size, Position at, const PrimExpr& first, const Buffer& to) const {
+    const int64_t row = size.vectors * size.lanes, whole = matmul_.steps() / kMatrixGroups * kMatrixGroups;
+    at.k0 = number(whole);
+    return loop_over("i", min(number(matrix_rows_.rows), all_rows()), [&](const PrimExpr& i) {
+      OuterTile tile;
+      tile.dtype = matmul_.dtype;
+      tile.size = size;
+      tile.size.rows = 1;
+      tile.depth = number(matmul_.steps() - whole);
+      tile.a = [&](int64_t, const PrimExpr& k) { return a_element(at, first + i, 0, k, false); };
+      tile.b = [&](const PrimExpr& k, int64_t v) { return b_vector(at, size, k, v); };
+      tile.multiply_add = [&](const PrimExpr& sum, const PrimExpr& a, const PrimExpr& b) {
+        return multiply_add(dot_, isa_, sum, a, b);
+      };
+      tile.first = [&](int64_t, int64_t v) {
+        return load_vector(to, i * number(row) + number(v * size.lanes), size.lanes_of(v), size.lanes_of(v));
+      };
+      tile.use = [&](const Buffer& sums) { return copy_sums(tile.size, sums, to, i * number(row)); };
+      return outer_tile(tile);
+    });
+  }
+
   /// Tiles of rows that use the same panel of B each prefetch a part of the next one; where they are too few, what comes soon.
   Stmt prefetch_b(const Position& at, const TileSize& size, const PrimExpr& k) const {
     const Buffer& from = has_panels() ? matmul_.b.flat : packed_b_;
@@ -360,6 +433,7 @@ class OuterNest {
   const Isa& isa_;
   PanelA panel_a_;
   EvenTiles rows_;                             // where they are no dynamic ones
+  MatrixRows matrix_rows_;                     // of a tile in matrix registers
   int64_t width_ = 1, panels_ = 1, full_ = 1;  // columns of a panel; panels in all, and whole ones
   int64_t block_rows_ = 1, block_panels_ = 1;  // of one task
   TileSize whole_, tail_;

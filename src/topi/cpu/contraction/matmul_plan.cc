@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "topi/cpu/contraction/matrix_tile.h"
 #include "topi/cpu/contraction/micro_kernel.h"
 #include "topi/cpu/cost_model.h"
 
@@ -52,21 +53,45 @@ std::optional<Problem> problem_of(const Matmul& matmul, const Machine& machine) 
   return out.lanes() < 2 ? std::nullopt : std::optional(out);
 }
 
-/// Vectors lie along n.
-TileChoice best_outer(const Problem& problem) {
+/// Tiles whose vectors lie along n, as far as panels leave a choice.
+TileSpace space_along_n(const Problem& problem) {
   const auto& [matmul, machine, dot, isa] = problem;
   const int64_t lanes = problem.lanes(), all = ceil_div(matmul.n, lanes);
   TileSpace space{.rows = {{matmul.m}, Cover::Even}, .vectors = {{all}, Cover::Rest}};
   space.max_rows = isa.registers;
-  space.takes_most_rows = true;
   space.max_vectors = std::min<int64_t>(all, isa.registers);
   if (matmul.b.panel == kAnyPanel) space.max_vectors = std::min(space.max_vectors, kMaxPackedVectors);
   else if (matmul.b.panel > 0)
     space.min_vectors = space.max_vectors = matmul.b.panel % lanes == 0 ? matmul.b.panel / lanes : isa.registers;
+  return space;
+}
+
+/// Vectors lie along n.
+TileChoice best_outer(const Problem& problem) {
+  const auto& [matmul, machine, dot, isa] = problem;
+  TileSpace space = space_along_n(problem);
+  space.takes_most_rows = true;
   space.fits = [&](const RegisterTile& tile) { return outer_registers(tile) <= isa.registers; };
   space.tile_cost = [&](const RegisterTile& tile) {
     return outer_tile_cost(machine, tile, matmul.steps(), problem.widens());
   };
+  return cheapest_tile(space);
+}
+
+/// True where matrix registers can hold what a matmul reads: whole groups along rows of A, and panels of B.
+bool takes_matrix_tiles(const Problem& problem) {
+  const Matmul& matmul = problem.matmul;
+  return has_matrix_tiles(problem.machine, problem.dot) && problem.lanes() == kMatrixRows && problem.has_panels() &&
+         matmul.a.column == 1 && matmul.k % matmul.group == 0 && matmul.steps() >= kMatrixGroups;
+}
+
+/// Sums lie in matrix registers.
+TileChoice best_matrix(const Problem& problem) {
+  if (!takes_matrix_tiles(problem)) return {};
+  TileSpace space = space_along_n(problem);
+  space.max_rows = 2 * kMatrixRows;
+  space.fits = fits_matrix_registers;
+  space.tile_cost = [&](const RegisterTile& tile) { return matrix_tile_cost(tile, problem.matmul.steps()); };
   return cheapest_tile(space);
 }
 
@@ -97,6 +122,7 @@ int64_t choose_step(const Problem& problem, const MatmulPlanNode& plan) {
   const auto& [matmul, machine, dot, isa] = problem;
   const int64_t steps = matmul.steps();
   const int64_t even = steps <= kMaxAtOnce ? steps : ceil_div(steps, ceil_div(steps, kMaxStep));
+  if (plan.by_matrix_tiles) return steps;
   if (problem.has_panels()) {
     if (matmul.is_dynamic() || matmul.m > 2 * plan.rows) return even;
     // Panels that hardly any rows share are read from beginning to end; the second tile finds them in L2.
@@ -119,7 +145,8 @@ void choose_blocks(const Problem& problem, MatmulPlanNode* plan) {
   plan->step = knob(choose_step(problem, *plan));
   const bool has_rest = matmul.k % matmul.group != 0;  // a group that sticks out is filled up with zeros
   plan->packs_a =
-      has_rest || (matmul.a.column != 1 ? panels >= 2 : collide(matmul.a.row * dot.a.bytes(), plan->rows, machine));
+      !plan->by_matrix_tiles &&
+      (has_rest || (matmul.a.column != 1 ? panels >= 2 : collide(matmul.a.row * dot.a.bytes(), plan->rows, machine)));
   // A block of rows of A takes a quarter of L2, with partial sums a half.
   const EvenTiles rows(matmul.m, plan->rows);
   const bool is_split = plan->step < steps;
@@ -148,12 +175,14 @@ void choose_blocks(const Problem& problem, MatmulPlanNode* plan) {
   const bool exceeds_l2 = problem.has_panels() ? panels * panel_bytes > machine->l2_bytes
                                                : plan->packs_b && columns * panel_bytes > machine->l2_bytes / 2;
   Prefetch prefetch = Prefetch::None;
-  if (exceeds_l2 && plan->block_rows >= lines) prefetch = Prefetch::NextPanel;
+  const bool exceeds_half = panels * panel_bytes > machine->l2_bytes / 2;
+  if (plan->by_matrix_tiles) prefetch = exceeds_half && !matmul.is_dynamic() ? Prefetch::NextPanel : Prefetch::None;
+  else if (exceeds_l2 && plan->block_rows >= lines) prefetch = Prefetch::NextPanel;
   else if (exceeds_l2 && problem.has_panels() && plan->block_rows > 1) prefetch = Prefetch::Ahead;
   plan->prefetch_b = static_cast<int32_t>(prefetch);
   const int64_t all_bytes = matmul.m * matmul.k * dot.a.bytes() + b_bytes + matmul.m * matmul.n * dot.c.bytes();
-  plan->prefetch_result =
-      !matmul.is_dynamic() && all_bytes * matmul.batch > machine->l2_bytes && steps >= kMinPrefetchSteps;
+  plan->prefetch_result = !plan->by_matrix_tiles && !matmul.is_dynamic() &&
+                          all_bytes * matmul.batch > machine->l2_bytes && steps >= kMinPrefetchSteps;
 }
 
 /// Parts of one matmul so that threads have about equal shares.
@@ -196,7 +225,10 @@ MatmulPlan plan_matmul(const Matmul& matmul, const Machine& machine) {
   if (!has_panels && matmul.a_dtype != matmul.b_dtype) return nullptr;
   if (matmul.is_dynamic() && !has_panels) return plan_dynamic_matmul(matmul, machine);
   if (matmul.is_dynamic() && matmul.a.column != 1) return nullptr;
-  const TileChoice outer = best_outer(*problem);
+  TileChoice outer = best_outer(*problem);
+  const TileChoice matrix = best_matrix(*problem);
+  const bool by_matrix = matrix.cost < outer.cost;
+  if (by_matrix) outer = matrix;
   double cost = outer.cost;
   if (!has_panels && !is_plain)
     cost += TileCosts::transpose * static_cast<double>(matmul.k) *
@@ -213,6 +245,7 @@ MatmulPlan plan_matmul(const Matmul& matmul, const Machine& machine) {
     plan.step = knob(matmul.k);
     plan.rows_outside = matmul.m > matmul.n;
   } else {
+    plan.by_matrix_tiles = by_matrix;
     plan.rows = knob(outer.tile.rows);
     plan.vectors = knob(outer.tile.vectors);
   }
@@ -244,8 +277,13 @@ void check_plan(const Matmul& matmul, const MatmulPlan& plan, const Machine& mac
   for (int32_t value : {plan->rows, plan->vectors, plan->columns, plan->step, plan->block_rows, plan->block_columns,
                         plan->parts_m, plan->parts_n})
     require(value >= 1, "all sizes are at least 1");
-  const int64_t needed =
-      plan->by_dots ? dot_registers({plan->rows, plan->columns}) : outer_registers({plan->rows, plan->vectors});
+  require(!plan->by_matrix_tiles || takes_matrix_tiles(*problem), "matrix registers cannot hold its factors");
+  require(!plan->by_matrix_tiles || !plan->by_dots, "tiles are of one kind");
+  if (plan->by_matrix_tiles)
+    require(fits_matrix_registers({plan->rows, plan->vectors}), "its tile has more sums than matrix registers hold");
+  const int64_t needed = plan->by_matrix_tiles ? 0
+                         : plan->by_dots       ? dot_registers({plan->rows, plan->columns})
+                                               : outer_registers({plan->rows, plan->vectors});
   require(needed <= problem->isa.registers, "its tile has more sums than there are registers");
   if (matmul.is_dynamic() && !problem->has_panels()) return check_dynamic_plan(matmul, plan, machine);
   require(plan->dot_rows == 0, "rows go by dots only where they are dynamic");
@@ -265,6 +303,8 @@ void check_plan(const Matmul& matmul, const MatmulPlan& plan, const Machine& mac
   require(!has_panels || !plan->packs_b, "packed panels are not packed again");
   require(matmul.k % matmul.group == 0 || plan->packs_a, "a group that sticks out has to be filled up");
   require(plan->step <= matmul.steps(), "a step is longer than k");
+  require(!plan->by_matrix_tiles || (plan->step == matmul.steps() && !plan->packs_a),
+          "matrix registers hold rows as they are, and all of k");
   const int64_t panels = ceil_div(matmul.n, int64_t{plan->vectors} * plan->lanes);
   require(plan->parts_n <= panels, "more parts than panels");
   if (matmul.is_dynamic())

@@ -10,7 +10,8 @@ enum class Prefetch { None, NextPanel, Ahead };
 
 /// All that is decided about a matmul. Every number is a knob: the result is right for any value that `check_plan` lets pass.
 struct MatmulPlanNode : Object {
-  bool by_dots = false;  // vectors lie along k in both factors; else along n, and elements of A are broadcast
+  bool by_dots = false;          // vectors lie along k in both factors; else along n, and elements of A are broadcast
+  bool by_matrix_tiles = false;  // along n too, with sums in matrix registers
   int32_t lanes = 1;
   int32_t rows = 1;           // of a tile, at most
   int32_t vectors = 1;        // of a tile, and of a panel of B; the last panel has what is left
@@ -43,6 +44,7 @@ struct MatmulPlanNode : Object {
     f("prefetch_b", &MatmulPlanNode::prefetch_b);
     f("prefetch_result", &MatmulPlanNode::prefetch_result);
     f("is_parallel", &MatmulPlanNode::is_parallel);
+    f("by_matrix_tiles", &MatmulPlanNode::by_matrix_tiles);
   }
 };
 using MatmulPlan = Ref<MatmulPlanNode>;
