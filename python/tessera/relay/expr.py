@@ -265,11 +265,10 @@ class TupleWrapper:
 
 @register_object("relay.StorageInfo")
 class StorageInfo(RelayNode):
-    """Where the memory plan puts the value of an expression."""
+    """Where the memory plan puts the tensors of an expression: storages, kinds of devices, bytes."""
 
-    @property
-    def storage_ids(self) -> Any:
-        return _ffi_api.StorageInfoStorageIds(self)
+    def __init__(self, sids: Any, dev_types: Any, sizes: Any) -> None:
+        self.__init_handle_by_constructor__(_ffi_api.StorageInfo, sids, dev_types, sizes)
 
     @property
     def device_types(self) -> Any:
@@ -277,12 +276,15 @@ class StorageInfo(RelayNode):
 
     @property
     def storage_sizes(self) -> Any:
-        return _ffi_api.StorageInfoStorageSizes(self)
+        return self.storage_sizes_in_bytes
 
 
 @register_object("relay.StaticMemoryPlan")
 class StaticMemoryPlan(RelayNode):
     """The memory plan of a function: a StorageInfo for each expression."""
+
+    def __init__(self, expr_to_storage_info: Any) -> None:
+        self.__init_handle_by_constructor__(_ffi_api.StaticMemoryPlan, expr_to_storage_info)
 
 
 def var(name_hint: str, type_annotation: Any = None, shape: Any = None, dtype: str = "float32") -> Var:
