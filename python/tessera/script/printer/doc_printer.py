@@ -435,7 +435,7 @@ def to_python_script(
     num_context_lines: int | None = None,
     path_to_underline: ObjectPath | None = None,
 ) -> str:
-    """The text of a document.
+    """The text of a document, whose last line ends too.
 
     What stands for `path_to_underline`, or for the nearest object around it, is marked with ^ on the line below; with
     `num_context_lines` only as many lines before and after marked ones are shown.
@@ -453,7 +453,7 @@ def to_python_script(
 
     def note() -> None:
         if skipped:
-            out.append(f"{' ' * width}(... {skipped} lines skipped ...)")
+            out.append(f"(... {skipped} lines skipped ...)")
 
     for i, line in enumerate(lines):
         if not kept[i]:
@@ -465,4 +465,4 @@ def to_python_script(
         if i in marked:
             out.append(" " * width + marked[i])
     note()
-    return "\n".join(out)
+    return "\n".join([*out, ""]) if text else ""

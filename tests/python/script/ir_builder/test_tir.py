@@ -56,12 +56,35 @@ def test_loops_and_blocks_are_those_of_a_script():
                 T.buffer_store(C, 0.0, [vi, vj])
             T.buffer_store(C, C[vi, vj] + A[vi, vk] * B[vk, vj], [vi, vj])
     found = ib.get()
-    root = matmul.body.block.body if isinstance(matmul.body, tir.BlockRealize) else matmul.body
-    check(found.body, root)
+    check(found.body, matmul.body)
     x, y = (np.random.default_rng(seed).random((16, 16)).astype("float32") for seed in (0, 1))
     out = tessera.nd.empty((16, 16))
     tessera.build(found, target="llvm")(tessera.nd.array(x), tessera.nd.array(y), out)
     np.testing.assert_allclose(out.numpy(), x @ y, 1e-4)
+
+
+def test_regions_that_are_not_said_are_found_out():
+    with IRBuilder() as ib, T.prim_func():
+        A, B = (T.match_buffer(T.arg(name, T.handle()), (16,)) for name in "ab")
+        with T.serial(16) as i, T.block("copy"):
+            vi = T.axis.spatial(16, i)
+            T.buffer_store(B, A[vi], [vi])
+    block = ib.get().body.block.body.body.block
+    assert [region.buffer for region in (*block.reads, *block.writes)] == [A, B]
+    assert not block.annotations
+    with IRBuilder() as ib, T.block("alone"):
+        T.reads(A[0:4])
+        T.evaluate(0)
+    assert int(ib.get().block.annotations["tir.script_parsing_detect_access"]) == 2
+
+
+def test_a_named_buffer_keeps_what_it_was_given():
+    data = tir.Var("memory", tessera.ir.PointerType(tessera.ir.PrimType("float32")))
+    with IRBuilder():
+        plain = IRBuilder.name("plain", T.buffer_decl((8,), "float32"))
+        given = IRBuilder.name("given", T.buffer_decl((8,), "float32", data=data, elem_offset=4))
+    assert (plain.name, plain.data.name, int(plain.elem_offset)) == ("plain", "plain", 0)
+    assert (given.name, given.data.same_as(data), int(given.elem_offset)) == ("given", True, 4)
 
 
 def test_a_block_with_everything():

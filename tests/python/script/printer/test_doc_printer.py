@@ -68,7 +68,7 @@ def op(kind, *operands):
     ],
 )
 def test_expressions(doc, text):
-    assert to_python_script(doc) == text
+    assert to_python_script(doc) == text + "\n"
     ast.parse(text)
 
 
@@ -137,7 +137,7 @@ def test_statements():
     assert text == (
         'a, b = c\na: b\nassert a, "why"\nif a:\n    b\nif a:\n    pass\nelse:\n    c\nwhile a:\n    pass\n'
         "for a in b():\n    c\nwith b as a:\n    with c:\n        pass\n@c()\ndef f(a: int = 1, b) -> a:\n    a\n    return b\n"
-        "@a\nclass K:\n    b = c"
+        "@a\nclass K:\n    b = c\n"
     )
     ast.parse(text.replace("a: int = 1, b", "a: int, b"))
 
@@ -152,7 +152,7 @@ def test_comments():
     simple.comment, long.comment, block.comment, function.comment = "one", "one\ntwo", "loop", "what\nit does"
     text = to_python_script(StmtBlockDoc([simple, long, block, function]), indent_spaces=2)
     assert text == (
-        'a = b  # one\n# one\n# two\na\n# loop\nwhile a:\n  pass\ndef f():\n  """\n  what\n  it does\n  """\n  pass'
+        'a = b  # one\n# one\n# two\na\n# loop\nwhile a:\n  pass\ndef f():\n  """\n  what\n  it does\n  """\n  pass\n'
     )
 
 
@@ -173,16 +173,20 @@ def test_what_a_path_names_is_marked():
     doc = StmtBlockDoc(
         [ExprStmtDoc(marked("foo", "x")), ExprStmtDoc(op(K.Add, marked("bar", "x", "y"), marked("baz", "z")))]
     )
-    assert to_python_script(doc, path_to_underline=path("x", "y")) == "foo\nbar + baz\n^^^"
-    assert to_python_script(doc, path_to_underline=path("x", "other")) == "foo\n^^^\nbar + baz"
-    assert to_python_script(doc, path_to_underline=path("none")) == "foo\nbar + baz"
+    assert to_python_script(doc, path_to_underline=path("x", "y")) == "foo\nbar + baz\n^^^\n"
+    assert to_python_script(doc, path_to_underline=path("x", "other")) == "foo\n^^^\nbar + baz\n"
+    assert to_python_script(doc, path_to_underline=path("none")) == "foo\nbar + baz\n"
     numbered = to_python_script(doc, path_to_underline=path("z"), print_line_numbers=True)
-    assert numbered == "1 foo\n2 bar + baz\n        ^^^"
+    assert numbered == "1 foo\n2 bar + baz\n        ^^^\n"
 
 
 def test_lines_far_from_marks_are_left_out():
     lines = [ExprStmtDoc(marked(f"line{i}", f"l{i}")) for i in range(8)]
     text = to_python_script(StmtBlockDoc(lines), num_context_lines=1, path_to_underline=path("l3"))
-    assert text == "(... 2 lines skipped ...)\nline2\nline3\n^^^^^\nline4\n(... 3 lines skipped ...)"
+    assert text == "(... 2 lines skipped ...)\nline2\nline3\n^^^^^\nline4\n(... 3 lines skipped ...)\n"
+    numbered = to_python_script(
+        StmtBlockDoc(lines), print_line_numbers=True, num_context_lines=0, path_to_underline=path("l3")
+    )
+    assert numbered == "(... 3 lines skipped ...)\n4 line3\n  ^^^^^\n(... 4 lines skipped ...)\n"
     near = to_python_script(StmtBlockDoc(lines[:5]), num_context_lines=1, path_to_underline=path("l2"))
-    assert near == "line0\nline1\nline2\n^^^^^\nline3\nline4"  # one line is not worth a note
+    assert near == "line0\nline1\nline2\n^^^^^\nline3\nline4\n"  # one line is not worth a note

@@ -87,8 +87,8 @@ def test_an_object_becomes_text(monkeypatch):
     IRDocsifier.set_dispatch(tir.Var, lambda node, path, docsifier: IdDoc(node.name), "tir")
     IRDocsifier.set_dispatch(tir.IntImm, lambda node, path, docsifier: LiteralDoc(node.value), "tir")
     expr = tir.Var("x", "int32") + 1
-    assert printer.script(expr, "tir", {"tir": "T"}) == "x + 1"
-    assert printer.script(expr, "tir", {}, path_to_underline=ROOT.attr("b")) == "x + 1\n    ^"
+    assert printer.script(expr, "tir", {"tir": "T"}) == "x + 1\n"
+    assert printer.script(expr, "tir", {}, path_to_underline=ROOT.attr("b")) == "x + 1\n    ^\n"
     with pytest.raises(ValueError, match="no function is set for the roots of relay"):
         printer.script(expr, "relay", {})
 

@@ -103,9 +103,6 @@ class PrimFuncFrame(TIRFrame):
     def leave(self, builder: IRBuilder) -> None:
         """The function is the result, or one of the module around."""
         body = self.body()
-        if self.root_buffers:
-            root = tir.Block([], [], [], "root", body, alloc_buffers=self.root_buffers)
-            body = tir.BlockRealize([], True, root)
         attrs = dict(self.attrs)
         if self.name is not None:
             attrs.setdefault("global_symbol", self.name)
@@ -115,6 +112,7 @@ class PrimFuncFrame(TIRFrame):
         function = tir.PrimFunc(
             params, body, self.ret_type, buffers, flat, ir.make_node("DictAttrs", **attrs) if attrs else None
         )
+        function = tir._ffi_api.ScriptComplete(function, self.root_buffers, False, None)
         around = builder.frames[-1] if builder.frames else None
         if isinstance(around, IRModuleFrame):
             if self.name is None:
@@ -139,8 +137,8 @@ class BlockFrame(TIRFrame):
         self.name, self.no_realize = name, no_realize
         self.iter_vars: list[Any] = []
         self.iter_values: list[Any] = []
-        self.reads: list[Any] = []
-        self.writes: list[Any] = []
+        self.reads: list[Any] | None = None  # found out from the body where it is not said
+        self.writes: list[Any] | None = None
         self.init: Any = None
         self.alloc_buffers: list[Any] = []
         self.match_buffers: list[Any] = []
@@ -149,16 +147,20 @@ class BlockFrame(TIRFrame):
 
     def leave(self, builder: IRBuilder) -> None:
         """The block, realised unless asked not to be."""
+        annotations = dict(self.annotations)
+        if self.reads is None or self.writes is None:
+            unsaid = (self.reads is None) + 2 * (self.writes is None)
+            annotations["tir.script_parsing_detect_access"] = tir.IntImm("int64", unsaid)
         block = tir.Block(
             self.iter_vars,
-            self.reads,
-            self.writes,
+            self.reads or [],
+            self.writes or [],
             self.name,
             self.body(),
             self.init,
             self.alloc_buffers,
             self.match_buffers,
-            self.annotations,
+            annotations,
         )
         if self.no_realize:
             if self.predicate is not None or self.iter_values:

@@ -238,7 +238,7 @@ def reads(*buffer_slices: Any) -> None:
     given = (
         buffer_slices[0] if len(buffer_slices) == 1 and isinstance(buffer_slices[0], (list, tuple)) else buffer_slices
     )
-    _block("T.reads").reads[:] = [_region(each) for each in given]
+    _block("T.reads").reads = [_region(each) for each in given]
 
 
 def writes(*buffer_slices: Any) -> None:
@@ -246,7 +246,7 @@ def writes(*buffer_slices: Any) -> None:
     given = (
         buffer_slices[0] if len(buffer_slices) == 1 and isinstance(buffer_slices[0], (list, tuple)) else buffer_slices
     )
-    _block("T.writes").writes[:] = [_region(each) for each in given]
+    _block("T.writes").writes = [_region(each) for each in given]
 
 
 def block_attr(attrs: dict[str, Any]) -> None:
