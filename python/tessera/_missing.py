@@ -26,7 +26,7 @@ _DARKNET = _onnx("a converter of Darknet weights, such as pytorch-YOLOv4's")
 
 #: Module (v0.10's), names in it (none: the module itself), and what to do.
 _ROWS: list[tuple[str, str, str]] = [
-    ("tvm.autotvm", "*", _TUNING),
+    ("tvm.autotvm", "feature graph_tuner database utils", "it is not there; autotvm has templates, tuners and records"),
     ("tvm.auto_scheduler", "", _SEARCH),
     *((f"tvm.meta_schedule{part}", "*", _SEARCH) for part in ("", ".testing")),
     ("tvm.testing", "autotvm auto_scheduler", _TUNING),

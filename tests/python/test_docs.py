@@ -20,8 +20,9 @@ from run_page import Page, agrees, blocks_of  # noqa: E402
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
 RUN_ELSEWHERE = {
-    "docs/cross_compilation.md": "tests/python/codegen/test_cross.py"
-}  # by a test that knows its emulators
+    "docs/cross_compilation.md": "tests/python/codegen/test_cross.py",  # it knows its emulators
+    "docs/rpc.md": "tests/python/runtime/test_rpc.py",  # it starts and ends the servers
+}
 
 
 def text_of(document):
@@ -78,13 +79,13 @@ def make_targets():
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_commands_of_a_page_exist(document):
-    subcommands = set(re.findall(r"^  ([a-z]+)\s", run("tessera", "--help"), re.M))
+    subcommands = set(re.findall(r"^  ([a-z-]+)\s", run("tessera", "--help"), re.M))
     assert {"cache", "doctor", "targets"} <= subcommands
     for command in commands_of(document):
         if words := re.fullmatch(r"make((?: [a-z][a-z-]*| [A-Z_]+=\S+)+)", command):
             for word in words[1].split():
                 assert "=" in word or word in make_targets(), f"{document}: {command}"
-        elif words := re.match(r"(?:tessera|tvmc) ([a-z]+)", command):
+        elif words := re.match(r"(?:tessera|tvmc) ([a-z-]+)", command):
             assert words[1] in subcommands, f"{document}: {command}"
         elif words := re.match(r"(?:\.venv/bin/)?python ([a-z_/]+/[a-z_]+\.py)", command):
             assert (ROOT / words[1]).exists(), f"{document}: {command}"

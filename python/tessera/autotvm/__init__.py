@@ -1,33 +1,73 @@
-"""The names of AutoTVM that programs mention without tuning: templates, default configurations, records of others.
+"""AutoTVM: templates with knobs, spaces of configurations, tuners that measure them, records, and contexts that apply the best."""
 
-There are no tuners yet: a template runs with the configuration that it would have without records, and what asks for a
-search or for records says so.
-"""
-
-from __future__ import annotations
-
-from . import tophub
-from .config import (
+from . import env, measure, record, task, tophub, tuner
+from .env import GLOBAL_SCOPE
+from .measure import (
+    LocalBuilder,
+    LocalRunner,
+    MeasureErrorNo,
+    MeasureInput,
+    MeasureResult,
+    RPCRunner,
+    measure_option,
+)
+from .task import (
     AnnotateEntity,
+    ApplyFixedConfig,
+    ApplyGraphBest,
+    ApplyHistoryBest,
     ConfigEntity,
+    ConfigSpace,
+    DispatchContext,
     FallbackConfigEntity,
+    FallbackContext,
     OtherOptionEntity,
     ReorderEntity,
     SplitEntity,
+    create,
     get_config,
+    register_topi_compute,
+    register_topi_schedule,
+    template,
 )
-from .templates import register_topi_compute, register_topi_schedule, template
+from .tuner import callback
+
+apply_history_best = ApplyHistoryBest
+apply_graph_best = ApplyGraphBest
 
 __all__ = [
+    "GLOBAL_SCOPE",
     "AnnotateEntity",
+    "ApplyFixedConfig",
+    "ApplyGraphBest",
+    "ApplyHistoryBest",
     "ConfigEntity",
+    "ConfigSpace",
+    "DispatchContext",
     "FallbackConfigEntity",
+    "FallbackContext",
+    "LocalBuilder",
+    "LocalRunner",
+    "MeasureErrorNo",
+    "MeasureInput",
+    "MeasureResult",
     "OtherOptionEntity",
+    "RPCRunner",
     "ReorderEntity",
     "SplitEntity",
+    "apply_graph_best",
+    "apply_history_best",
+    "callback",
+    "create",
+    "env",
     "get_config",
+    "measure",
+    "measure_option",
+    "record",
     "register_topi_compute",
     "register_topi_schedule",
+    "task",
     "template",
     "tophub",
+    "tuner",
 ]

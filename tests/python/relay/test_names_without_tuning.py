@@ -39,8 +39,8 @@ def test_published_records_are_none():
         pass
     with pytest.raises(NotImplementedError, match="tuning records"):
         autotvm.tophub.context("llvm", ["records.log"])
-    with pytest.raises(AttributeError, match="tvm.autotvm.task is not there yet"):
-        autotvm.task
+    with pytest.raises(AttributeError, match="tvm.autotvm.graph_tuner is not there yet"):
+        autotvm.graph_tuner
 
 
 def test_a_session_in_this_process(tmp_path):

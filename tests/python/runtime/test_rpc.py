@@ -1,4 +1,7 @@
-"""Sessions with servers of other processes: files, functions, modules, tensors, errors, time limits, and who gets nothing."""
+"""Sessions with servers of other processes: files, functions, modules, tensors, errors, time limits, and who gets nothing.
+
+What docs/rpc.md shows is tried here.
+"""
 
 from __future__ import annotations
 

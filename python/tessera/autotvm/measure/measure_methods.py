@@ -1,0 +1,213 @@
+"""Builders and runners on the core's measurement (`src/tune`)."""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ... import rpc
+from ..._ffi.registry import get_global_func
+from ...contrib import ndk
+from ...contrib.utils import tempdir
+from ...driver import build as build_module
+from ...driver import lower
+from ...runtime import ShapeTuple
+from ..task.space import InstantiationError
+from .measure import Builder, MeasureErrorNo, MeasureResult, Runner
+
+__all__ = ["BuildResult", "LocalBuilder", "LocalRunner", "RPCRunner", "request_remote"]
+
+_FUNCTION = "default_function"
+
+
+class BuildResult(NamedTuple):
+    """A library and the arguments of its function."""
+
+    filename: str
+    arg_info: Any
+    error: Any
+    time_cost: float
+
+
+def _failure(kind: MeasureErrorNo, error: Any, seconds: float = 0.0) -> MeasureResult:
+    return MeasureResult((error if isinstance(error, Exception) else RuntimeError(error),), kind, seconds, time.time())
+
+
+class LocalBuilder(Builder):
+    """Builds in this process: configurations are scheduled one after the other, compiled and linked on all cores.
+
+    `build_func` is "default" (the built-in linker), "ndk", or a function as `export_library` takes it.
+    """
+
+    def __init__(
+        self,
+        timeout: float = 10,
+        n_parallel: int | None = None,
+        build_kwargs: dict[str, Any] | None = None,
+        build_func: Any = "default",
+        do_fork: bool = False,
+        runtime: Any = None,
+    ) -> None:
+        super().__init__(timeout, n_parallel)
+        del do_fork, runtime
+        if isinstance(build_func, str) and build_func not in ("default", "ndk"):
+            raise ValueError(f"Invalid build_func {build_func}")
+        self.build_func: Callable | None = {"default": None, "ndk": ndk.create_shared}.get(build_func, build_func)
+        self.user_build_kwargs = build_kwargs or {}
+        self._folder = tempdir()
+        self._count = 0
+
+    def build(self, measure_inputs: Any) -> list[Any]:
+        """Libraries of all inputs."""
+        start = time.time()
+        results: list[Any] = [None] * len(measure_inputs)
+        waiting: list[tuple[int, Any, str, Any]] = []
+        for i, inp in enumerate(measure_inputs):
+            try:
+                with inp.target:
+                    schedule, args = inp.task.instantiate(inp.config)
+                    lowered = lower(schedule, args, name=_FUNCTION)
+            except InstantiationError as error:
+                results[i] = _failure(MeasureErrorNo.INSTANTIATION_ERROR, error)
+                continue
+            except Exception as error:
+                results[i] = _failure(MeasureErrorNo.COMPILE_HOST, error)
+                continue
+            self._count += 1
+            info = tuple((tuple(int(extent) for extent in arg.shape), arg.dtype) for arg in args)
+            waiting.append((i, lowered, self._folder.relpath(f"candidate_{self._count}.so"), info))
+        if waiting:
+            problems = self._compile(measure_inputs[0].target, waiting)
+            seconds = (time.time() - start) / len(waiting)
+            for (i, _, path, info), problem in zip(waiting, problems):
+                failed = _failure(MeasureErrorNo.COMPILE_HOST, problem, seconds) if problem else None
+                results[i] = failed or BuildResult(path, info, None, seconds)
+        return results
+
+    def _compile(self, target: Any, waiting: list[tuple[int, Any, str, Any]]) -> list[str]:
+        if self.build_func is None:
+            modules, paths = [each[1] for each in waiting], [each[2] for each in waiting]
+            compile_all = get_global_func("tune.BuildCandidates")
+            return [str(problem) for problem in compile_all(modules, paths, target, self.n_parallel or 0)]
+        problems = []
+        for _, lowered, path, _ in waiting:
+            try:
+                build_module(lowered, target=target).export_library(path, self.build_func)
+                problems.append("")
+            except Exception as error:
+                problems.append(str(error) or "it cannot be built")
+        return problems
+
+
+class _CoreRunner(Runner):
+    def __init__(self, timeout: float, number: int, repeat: int, min_repeat_ms: int, cooldown_interval: float) -> None:
+        super().__init__(timeout, 1)
+        self.number, self.repeat, self.min_repeat_ms = number, repeat, min_repeat_ms
+        self.cooldown_interval = cooldown_interval
+        self._runner: Any = None
+
+    def _open(self) -> Any:
+        raise NotImplementedError
+
+    def run(self, measure_inputs: Any, build_results: Any) -> list[MeasureResult]:
+        """The times of all that could be built."""
+        if self._runner is None:
+            self._runner = self._open()
+        return [self._run_one(inp, built) for inp, built in zip(measure_inputs, build_results)]
+
+    def _run_one(self, inp: Any, built: Any) -> MeasureResult:
+        if isinstance(built, MeasureResult):
+            return built
+        start = time.time()
+        device = inp.target.kind.device_type if hasattr(inp.target.kind, "device_type") else 1
+        args = [part for shape, dtype in built.arg_info for part in (ShapeTuple(shape), _dtype(dtype))]
+        error, message, times = self._runner["run"](
+            built.filename, _FUNCTION, float(self.timeout), self.number, self.repeat, self.min_repeat_ms, int(device), *args
+        )  # fmt: skip
+        Path(built.filename).unlink(missing_ok=True)
+        seconds = time.time() - start + built.time_cost
+        if device != 1 and self.cooldown_interval:
+            time.sleep(self.cooldown_interval)
+        if int(error):
+            return _failure(MeasureErrorNo(int(error)), str(message), seconds)
+        costs = list(struct.unpack(f"@{len(times) // 8}d", bytes(times)))
+        if len(costs) > 2:  # the largest and the smallest are left out, as v0.10 does
+            costs = sorted(costs)[1:-1]
+        return MeasureResult(tuple(costs), MeasureErrorNo.NO_ERROR, seconds, time.time())
+
+
+def _dtype(dtype: Any) -> Any:
+    from ..._ffi.runtime_ctypes import DataType
+
+    return DataType(str(dtype))
+
+
+class LocalRunner(_CoreRunner):
+    """Runs in a worker process of this machine, which is started once, and again after a crash or a time limit.
+
+    `cooldown_interval` is a pause after each run of a GPU; CPUs take none.
+    """
+
+    def __init__(
+        self,
+        timeout: float = 10,
+        number: int = 4,
+        repeat: int = 3,
+        min_repeat_ms: int = 0,
+        cooldown_interval: float = 0.1,
+        enable_cpu_cache_flush: bool = False,
+        module_loader: Any = None,
+    ) -> None:
+        super().__init__(timeout, number, repeat, min_repeat_ms, cooldown_interval)
+        _reject(enable_cpu_cache_flush, module_loader)
+
+    def _open(self) -> Any:
+        program = Path(__file__).parents[2] / "bin" / "tessera-rpc-server"
+        return get_global_func("tune.LocalRunner")(os.fspath(program))
+
+
+class RPCRunner(_CoreRunner):
+    """Runs on a server that a tracker lists under `key`; it is asked for again when its session is lost."""
+
+    def __init__(
+        self,
+        key: str,
+        host: str,
+        port: int,
+        priority: int = 1,
+        timeout: float = 10,
+        n_parallel: int | None = None,
+        number: int = 4,
+        repeat: int = 3,
+        min_repeat_ms: int = 0,
+        cooldown_interval: float = 0.1,
+        enable_cpu_cache_flush: bool = False,
+        module_loader: Any = None,
+    ) -> None:
+        super().__init__(timeout, number, repeat, min_repeat_ms, cooldown_interval)
+        _reject(enable_cpu_cache_flush, module_loader)
+        del n_parallel
+        self.key, self.host, self.port, self.priority = key, host, port, priority
+
+    def _open(self) -> Any:
+        return get_global_func("tune.RPCRunner")(self.host, int(self.port), self.key, self.priority)
+
+
+def _reject(enable_cpu_cache_flush: bool, module_loader: Any) -> None:
+    if enable_cpu_cache_flush:
+        raise NotImplementedError("enable_cpu_cache_flush is not there: measure with number=1 and larger tensors")
+    if module_loader is not None:
+        raise NotImplementedError("module_loader is not there: candidates are loaded by the worker itself")
+
+
+def request_remote(
+    device_key: str, host: str | None = None, port: int | None = None, priority: int = 1, timeout: int = 60
+) -> Any:
+    """A session with a server of a tracker."""
+    host = host or os.environ["TVM_TRACKER_HOST"]
+    port = port or int(os.environ["TVM_TRACKER_PORT"])
+    return rpc.connect_tracker(host, port).request(device_key, priority=priority, session_timeout=timeout)

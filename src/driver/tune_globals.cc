@@ -1,0 +1,70 @@
+// The measurement core for other languages: building candidates with the whole pipeline, and runners.
+
+#include "driver/build_module.h"
+#include "driver/compile_model.h"
+#include "runtime/containers.h"
+#include "runtime/registry.h"
+#include "tune/measure.h"
+
+namespace tessera {
+namespace {
+
+class RunnerModule : public ModuleBody {
+ public:
+  explicit RunnerModule(std::unique_ptr<tune::CandidateRunner> runner) : runner_(std::move(runner)) {}
+  std::string type_key() const override { return "tune_runner"; }
+  PackedFunc get_function(const std::string& name, const Module& self) override {
+    if (name != "run") return nullptr;
+    return PackedFunc([this, self](Args args, Any* result) { *result = run(args); });
+  }
+
+ private:
+  /// run(path, function, timeout, number, repeat, min_repeat_ms, device type, shape, dtype, shape, dtype, ...) gives [error,
+  /// message, times as bytes].
+  Any run(Args args) {
+    constexpr int kFirst = 7;
+    if (args.size() < kFirst || (args.size() - kFirst) % 2) throw_argument_count("run", kFirst, args.size());
+    tune::RunOptions options{args[2].to<double>(), args[3].to<int64_t>(), args[4].to<int64_t>(), args[5].to<int64_t>(),
+                             args[6].to<int>()};
+    std::vector<tune::TensorSpec> specs;
+    for (int i = kFirst; i < args.size(); i += 2) {
+      auto shape = args[i].to<ShapeTuple>();
+      specs.push_back({{shape.span().begin(), shape.span().end()}, args[i + 1].to<DataType>()});
+    }
+    tune::RunResult result = runner_->run(args[0].to<std::string>(), args[1].to<std::string>(), specs, options);
+    std::string times(reinterpret_cast<const char*>(result.seconds.data()), result.seconds.size() * sizeof(double));
+    return Array<ObjectRef>{box(Any(static_cast<int>(result.error))), String(result.message), Bytes(times)};
+  }
+
+  std::unique_ptr<tune::CandidateRunner> runner_;
+};
+
+Array<String> build_candidates(Array<IRModule> lowered, Array<String> paths, Target target, int64_t threads) {
+  PassContext context = PassContext::current();
+  auto build_one = [&](const IRModule& each, const std::string& path) {
+    Map<Target, IRModule> by_target;
+    by_target.set(target, each);
+    export_library(build(by_target, host_of(target, nullptr), context), path);
+  };
+  std::vector<IRModule> modules(lowered.begin(), lowered.end());
+  std::vector<std::string> files;
+  for (const String& path : paths) files.push_back(path.str());
+  Array<String> out;
+  for (std::string& problem :
+       tune::build_candidates(modules, files, build_one, static_cast<size_t>(std::max<int64_t>(threads, 0))))
+    out.push_back(String(std::move(problem)));
+  return out;
+}
+
+Globals tune_globals{
+    {"tune.BuildCandidates", build_candidates},
+    {"tune.LocalRunner",
+     [](std::string program) { return make_module<RunnerModule>(tune::make_local_runner(program)); }},
+    {"tune.RPCRunner",
+     [](std::string host, int port, std::string key, int priority) {
+       return make_module<RunnerModule>(tune::make_rpc_runner(host, port, key, priority));
+     }},
+};
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,71 @@
+#pragma once
+// The measurement core: candidates are built here on all cores and run elsewhere. A crash, a hang, too much memory or a wrong
+// command in a candidate is a result with an error, not the end of the search.
+
+#include <functional>
+
+#include "ir/module.h"
+#include "runtime/rpc/worker.h"
+
+namespace tessera::tune {
+
+/// What became of a candidate; the numbers are those of v0.10's records.
+enum class MeasureError : int {
+  None = 0,
+  Instantiation = 1,
+  CompileHost = 2,
+  CompileDevice = 3,
+  RuntimeDevice = 4,
+  WrongAnswer = 5,
+  BuildTimeout = 6,
+  RunTimeout = 7,
+  Unknown = 8,
+};
+
+/// Writes the library of a lowered program into a file; handed in by who can compile.
+using BuildFunction = std::function<void(const IRModule& lowered, const std::string& path)>;
+
+/// What went wrong with each, "" where nothing did. `threads` at once; 0: as many as there are cores.
+std::vector<std::string> build_candidates(const std::vector<IRModule>& lowered, const std::vector<std::string>& paths,
+                                          const BuildFunction& build, size_t threads = 0);
+
+struct RunOptions {
+  double timeout = 10;  // seconds, of loading and running one candidate
+  int64_t number = 4, repeat = 3, min_repeat_ms = 0;
+  int device_type = kDLCPU;
+};
+
+struct TensorSpec {
+  std::vector<int64_t> shape;
+  DataType dtype;
+};
+
+struct RunResult {
+  MeasureError error = MeasureError::None;
+  std::string message;
+  std::vector<double> seconds;
+};
+
+/// Runs libraries in a session that it may have to open again.
+class CandidateRunner {
+ public:
+  virtual ~CandidateRunner() = default;
+  RunResult run(const std::string& path, const std::string& function, const std::vector<TensorSpec>& args,
+                const RunOptions& options);
+
+ protected:
+  /// The session, opened where there is none.
+  virtual std::shared_ptr<rpc::ClientSession> session() = 0;
+  /// Loads a library of this machine.
+  virtual Module load(rpc::ClientSession& session, const std::string& path) = 0;
+  /// Ends a session that has failed; how it ended, where that is known.
+  virtual std::string drop() = 0;
+};
+
+/// In a worker process of this machine, which reads the libraries where they are.
+std::unique_ptr<CandidateRunner> make_local_runner(const std::string& program);
+/// On servers that a tracker lists under a key; libraries are uploaded.
+std::unique_ptr<CandidateRunner> make_rpc_runner(const std::string& host, int port, const std::string& key,
+                                                 int priority);
+
+}  // namespace tessera::tune
