@@ -1,7 +1,7 @@
 // Convolutions on a CPU whose channels fill no vector (the slot FTVMLegalize): the constant weight gets channel padding
 // up to a whole number of vectors, and the result is cropped to the channels it has. So are transposed ones of more than
-// very few channels; of the others, those of several images, of few pixels and of dynamic extents, which have no tiles along
-// pixels.
+// very few channels; of the others, those of many channels of data, which lie in blocks, and those of several images, of few pixels
+// and of dynamic extents, which have no tiles along pixels.
 //
 //   nn.conv2d_transpose(%x, w, channels=21)   =>   strided_slice(nn.conv2d_transpose(%x, nn.pad(w), channels=32), ...)
 //
@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kLevel = 3;           // of AlterOpLayout, which puts channels into blocks
 constexpr int64_t kMinVectors = 4;  // of pixels, for tiles of them
+constexpr int64_t kMinBlocks = 4;   // of channels of data, from which on they stay in blocks
 
 /// So many channels that blocks hold them: whole vectors, or one of a quarter or half of the lanes where that is enough.
 int64_t filled(int64_t channels, int64_t lanes) {
@@ -80,7 +81,9 @@ Expr pad_channels(const Op& op, char letter, const Attrs& given, const Array<Exp
     if (channels < kMinLanes) return nullptr;
   } else {
     const bool costs_little = wanted <= 2 * channels;
-    if (!costs_little || has_tiles_of_pixels(out, shape, lanes)) return nullptr;
+    const int64_t ins = *as_int(types[1].as<TensorTypeNode>()->shape[static_cast<size_t>(kernel->index_of('I'))]);
+    const bool has_blocks_of_data = ins % lanes == 0 && ins >= kMinBlocks * lanes;  // which else change their layout
+    if (!costs_little || (!has_blocks_of_data && has_tiles_of_pixels(out, shape, lanes))) return nullptr;
   }
   Attrs wider =
       relay::changed_attrs<ConvAttrs>(given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(wanted)); });

@@ -136,3 +136,16 @@ def test_integers_fill_half_vectors_where_the_target_has_dot_products_in_them():
 
     assert "strided_slice" not in text(24, "znver4") and "channels=32" in text(20, "znver4")
     assert "strided_slice" not in text(24, "haswell") and "channels=24" in text(20, "haswell")
+
+
+@pytest.mark.parametrize("ins, is_padded", [(12, False), (32, False), (64, True), (72, False)])
+def test_data_of_many_channels_stays_in_blocks(ins, is_padded):
+    random = np.random.RandomState(ins)
+    x = relay.var("x", shape=(1, ins, 16, 16))
+    weight = random.uniform(-1, 1, (21, ins, 1, 1)).astype("float32")
+    out = relay.nn.conv2d(x, relay.const(weight), channels=21, kernel_size=(1, 1))
+    function = relay.Function([x], relay.nn.bias_add(out, bias(21)))
+    assert ("channels=32" in legalized(function)) == is_padded
+    data = random.uniform(-1, 1, (1, ins, 16, 16)).astype("float32")
+    want = np.einsum("oi,nihw->nohw", weight[:, :, 0, 0], data) + np.linspace(-1, 1, 21).reshape(21, 1, 1)
+    np.testing.assert_allclose(run(function, [data]), want, rtol=1e-4, atol=1e-4)
