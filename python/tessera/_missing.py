@@ -53,11 +53,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.relay.frontend", "from_coreml coreml", _onnx("onnxmltools")),
     ("tvm.relay.frontend", "from_oneflow oneflow", _onnx("oneflow_onnx")),
     ("tvm.relay.frontend", "from_paddle paddlepaddle", _onnx("paddle2onnx")),
-    (
-        "tvm.relay.frontend",
-        "change_datatype ChangeDatatype",
-        "from_onnx is part of the core; passes of relay.transform change what it gave",
-    ),
     # external code generators, libraries, other runtimes
     (
         "tvm.relay.op.contrib",

@@ -45,15 +45,21 @@ Array<PrimExpr> int_array(const std::vector<int64_t>& values, DataType dtype) {
 size_t rank_of(const Expr& expr) { return tensor_type(expr)->shape.size(); }
 DataType dtype_of(const Expr& expr) { return tensor_type(expr)->dtype; }
 
+/// Whether the elements of a constant are numbers that can be looked at here: only functions of the user's know what the
+/// words of a custom type mean.
+static bool has_numbers(const Constant* constant) {
+  return constant && constant->data.device().device_type == kDLCPU && constant->data.dtype().code < DataType::kCustom;
+}
+
 std::optional<double> scalar_value(const Expr& expr) {
   auto* constant = expr.as<Constant>();
-  if (!constant || constant->data.size() != 1 || constant->data.device().device_type != kDLCPU) return std::nullopt;
+  if (!has_numbers(constant) || constant->data.size() != 1) return std::nullopt;
   return read_float(constant->data.dtype(), constant->data.data<char>());
 }
 
 bool is_filled_with(const Expr& expr, double value) {
   auto* constant = expr.as<Constant>();
-  if (!constant || constant->data.device().device_type != kDLCPU) return false;
+  if (!has_numbers(constant)) return false;
   DataType dtype = constant->data.dtype();
   const char* data = constant->data.data<char>();
   for (int64_t i = 0, n = constant->data.size(); i < n; ++i)

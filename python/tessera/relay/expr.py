@@ -271,12 +271,20 @@ class StorageInfo(RelayNode):
         self.__init_handle_by_constructor__(_ffi_api.StorageInfo, sids, dev_types, sizes)
 
     @property
+    def storage_ids(self) -> Any:
+        return _ffi_api.StorageInfoStorageIds(self)
+
+    @property
+    def virtual_devices(self) -> Any:
+        return _ffi_api.StorageInfoVirtualDevices(self)
+
+    @property
     def device_types(self) -> Any:
-        return _ffi_api.StorageInfoDeviceTypes(self)
+        return [device.device_type for device in self.virtual_devices]
 
     @property
     def storage_sizes(self) -> Any:
-        return self.storage_sizes_in_bytes
+        return _ffi_api.StorageInfoStorageSizes(self)
 
 
 @register_object("relay.StaticMemoryPlan")

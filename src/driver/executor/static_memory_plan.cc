@@ -157,12 +157,9 @@ static Globals static_memory_plan_globals{
        info.storage_sizes_in_bytes = sizes;
        return make(std::move(info));
      }},
-    {"relay.ir.StorageInfoDeviceTypes",
-     [](StorageInfo info) {
-       std::vector<uint64_t> types;
-       for (const VirtualDevice& device : info->virtual_devices) types.push_back(device->device_type_int);
-       return numbers(types);
-     }},
+    {"relay.ir.StorageInfoStorageIds", [](StorageInfo info) { return info->storage_ids; }},
+    {"relay.ir.StorageInfoVirtualDevices", [](StorageInfo info) { return info->virtual_devices; }},
+    {"relay.ir.StorageInfoStorageSizes", [](StorageInfo info) { return info->storage_sizes_in_bytes; }},
     {"relay.ir.StaticMemoryPlan",
      [](Map<Expr, StorageInfo> infos) {
        StaticMemoryPlanNode plan;

@@ -21,6 +21,7 @@ TOOLS = {
     "mma_schedule": "testing/test_mma_schedule.py test_a_matmul_of_fp16_is_made_of_mma_and_ldmatrix",
     "libinfo has every key": "testing/test_plugin.py test_names_that_tests_of_v010_ask_for",
     "utils.roofline": "runtime/test_roofline.py test_rows_of_kernels_have_their_operations_and_bytes",
+    "ChangeDatatype": "tir/transform/test_custom_datatypes.py test_a_program_changes_its_data_type",
     "te_workload": "te/test_te_workload.py test_the_operations_of_each",
     "structural_equal of a number of Python": (
         "ir/test_structural_equal.py test_numbers_of_python_are_constants_of_their_type"

@@ -156,3 +156,27 @@ def test_a_relay_model_computes_with_custom_tensors(masked):
     out = relay.create_executor("graph", mod).evaluate()(given)
     expected = np.maximum(data, 0).reshape(1, 3, 4, 2, 4, 2).max((3, 5))
     np.testing.assert_array_equal(converted(out, "float32").numpy(), expected)
+
+
+PROGRAM = """#[version = "0.0.5"]
+def @main(%x: Tensor[(4), float32], %n: Tensor[(4), int32]) -> (Tensor[(4), float32], Tensor[(4), int32]) {
+  let %y: Tensor[(4), float32] = add(multiply(%x, 2f), %x);
+  (maximum(%y, 1.5f), %n)
+}"""
+
+
+def test_a_program_changes_its_data_type():
+    mod = relay.frontend.ChangeDatatype("float32", "float64")(tvm.parser.fromtext(PROGRAM))
+    types = [param.type_annotation.dtype for param in mod["main"].params]
+    assert types == ["float64", "int32"]
+    x, n = np.array([-1.0, 0.25, 0.5, 3.0]), np.arange(4, dtype="int32")
+    found, same = relay.create_executor("graph", mod).evaluate()(x, n)
+    assert found.dtype == "float64" and same.dtype == "int32"
+    np.testing.assert_allclose(found.numpy(), np.maximum(3 * x, 1.5))
+
+
+def test_a_program_computes_in_a_type_of_the_user_s(masked):
+    mod = relay.frontend.ChangeDatatype("float32", masked)(tvm.parser.fromtext(PROGRAM))
+    x, n = np.array([-1.0, 0.25, 0.5, 3.0], "float32"), np.arange(4, dtype="int32")
+    found, _ = relay.create_executor("graph", mod).evaluate()(converted(x, masked), n)
+    np.testing.assert_allclose(converted(found, "float32").numpy(), np.maximum(3 * x, 1.5))
