@@ -26,6 +26,14 @@ _DARKNET = _onnx("a converter of Darknet weights, such as pytorch-YOLOv4's")
 
 #: Module (v0.10's), names in it (none: the module itself), and what to do.
 _ROWS: list[tuple[str, str, str]] = [
+    (
+        "tvm.autotvm.measure",
+        "executor",
+        "measure through autotvm.measure_option, which runs candidates in a worker process",
+    ),
+    ("tvm.autotvm.task", "TaskExtractEnv relay_integration", _TUNING),
+    ("tvm.autotvm.tuner", "xgboost_cost_model", "XGBTuner has its model inside"),
+    ("tvm.rpc.server_ios_launcher", "ServerIOSContextManager", "start `tessera rpc-server` on a machine with Linux"),
     ("tvm.autotvm", "feature graph_tuner database utils", "it is not there; autotvm has templates, tuners and records"),
     ("tvm.auto_scheduler", "", _SEARCH),
     *((f"tvm.meta_schedule{part}", "*", _SEARCH) for part in ("", ".testing")),

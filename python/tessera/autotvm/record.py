@@ -14,9 +14,10 @@ import numpy as np
 
 from ..target import Target
 from .measure import MeasureErrorNo, MeasureInput, MeasureResult
-from .task import ConfigEntity, Task, args_to_workload
+from .task import ApplyHistoryBest, ConfigEntity, Task, args_to_workload
 
 __all__ = [
+    "ApplyHistoryBest",
     "append_records",
     "decode",
     "encode",

@@ -19,6 +19,7 @@ from .task import (
     extract_from_multiple_program,
     extract_from_program,
     get_config,
+    serialize_args,
     template,
 )
 from .topi_integration import register_topi_compute, register_topi_schedule
@@ -48,5 +49,6 @@ __all__ = [
     "get_config",
     "register_topi_compute",
     "register_topi_schedule",
+    "serialize_args",
     "template",
 ]
