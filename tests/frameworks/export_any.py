@@ -180,8 +180,11 @@ def export(full: str, folder: Path) -> Path:
         example = KINDS[kind](name)
         try:
             write(full, example, path, dynamo=False)
-        except Exception:  # some models only the other exporter understands
-            write(full, example, path, dynamo=True)
+        except Exception as first:  # some models only the other exporter understands
+            try:
+                write(full, example, path, dynamo=True)
+            except Exception:
+                raise first from None
     return path
 
 
