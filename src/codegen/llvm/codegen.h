@@ -219,6 +219,7 @@ class CodeGen {
   void emit(const Stmt& stmt);
   void dispatch(const StmtNode* stmt);
   bool reads_argument(const PrimExpr& e);
+  void note_derived(const LetStmt* op);
   void visit(const LetStmt* op);
   void visit(const AttrStmt* op);
   virtual void thread_extent(const AttrStmt* op);
@@ -286,7 +287,8 @@ class CodeGen {
   std::unordered_map<const VarNode*, uint64_t> alignments_;  // of memory that is ours
   std::unordered_set<const VarNode*> volatile_;
   KnownLanes known_lanes_;
-  std::unordered_set<const VarNode*> derived_;  // pointers into memory that another variable names too
+  /// Pointers into memory that another variable names too, which is null where nobody knows it.
+  std::unordered_map<const VarNode*, const VarNode*> derived_;
   std::unordered_map<std::string, int> outlined_;
 };
 

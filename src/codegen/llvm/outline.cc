@@ -42,9 +42,13 @@ llvm::Function* CodeGen::outline(const std::string& name, const std::vector<llvm
                                  const Captured& captured, const std::function<void()>& body) {
   std::vector<llvm::Type*> types = leading;
   bool may_alias = !restricted_;
+  std::unordered_set<const VarNode*> memories;
   for (const auto& [var, value] : captured) {
     types.push_back(value->getType());
-    may_alias |= derived_.count(var) > 0;
+    if (!value->getType()->isPointerTy()) continue;
+    auto base = derived_.find(var);
+    const VarNode* memory = base == derived_.end() ? var : base->second;
+    may_alias |= !memory || !memories.insert(memory).second;
   }
   auto* function = llvm::Function::Create(llvm::FunctionType::get(i32_, types, false), llvm::Function::InternalLinkage,
                                           name, module_.get());

@@ -48,6 +48,21 @@ bool CodeGen::reads_argument(const PrimExpr& e) {
   return from != state_.vars.end() && llvm::isa<llvm::Argument>(from->second) && is_const(load->indices[0]);
 }
 
+/// A pointer to an element of a buffer leads to that buffer's memory and no other.
+void CodeGen::note_derived(const LetStmt* op) {
+  auto* call = op->value.as<Call>();
+  auto* element = call && is_call(op->value, "tir.address_of") ? call->args[0].as<BufferLoad>() : nullptr;
+  if (element) {
+    const VarNode* memory = element->buffer->data.get();
+    auto base = derived_.find(memory);
+    derived_[op->var.get()] = base == derived_.end() ? memory : base->second;
+    return;
+  }
+  for (const char* name : {"tir.tvm_access_ptr", "tir.reinterpret", "tir.if_then_else"})
+    if (op->var->dtype.is_handle() && is_call(op->value, name)) derived_[op->var.get()] = nullptr;
+  if (op->value.as<VarNode>() || op->value.as<Select>()) derived_[op->var.get()] = nullptr;
+}
+
 void CodeGen::visit(const LetStmt* op) {
   if (state_.unpacks && reads_argument(op->value)) {
     state_.reads[op->var.get()] = op->value;
@@ -64,9 +79,7 @@ void CodeGen::visit(const LetStmt* op) {
     auto* call = op->value.as<Call>();
     state_.workspaces.push_back({emit(call->args[0]), emit(call->args[1]), value});
   }
-  for (const char* name : {"tir.address_of", "tir.tvm_access_ptr", "tir.reinterpret", "tir.if_then_else"})
-    if (op->var->dtype.is_handle() && is_call(op->value, name)) derived_.insert(op->var.get());
-  if (op->value.as<VarNode>() || op->value.as<Select>()) derived_.insert(op->var.get());
+  note_derived(op);
   define_variable(op->var.get(), value);
   note_lanes(op->var.get(), op->value);
   emit(op->body);
