@@ -111,8 +111,7 @@ GroupRule rows_rule(const FunctionNode*, const CompileEnvironment& environment) 
       const bool unbiased = call->attrs_as<relay::VarianceAttrs>()->unbiased;
       return {topi::variance_blocks(in[0], in[1], lanes, left, true, unbiased, widest)};
     }
-    int64_t count = 1;
-    for (size_t i = left; i < rank && reduction == relay::Reduction::Mean; ++i) count *= *as_int(in[0]->shape[i]);
+    const PrimExpr count = reduction == relay::Reduction::Mean ? topi::elements_from(in[0]->shape, left) : PrimExpr(1);
     const topi::RowKind kind = reduction == relay::Reduction::Max ? topi::RowKind::Max : topi::RowKind::Sum;
     return {topi::finish_rows(topi::reduce_blocks(in[0], kind, lanes, left, widest), last, count)};
   };

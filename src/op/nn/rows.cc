@@ -68,7 +68,7 @@ void offer_reduction(const relay::OpStrategy& strategy, const Attrs& attrs, cons
   const int64_t lanes = lanes_for(reduce, inputs[0], target, 1);  // others are tiles of loops
   if (!lanes) return;
   auto compute = [lanes, keeps = reduce->keepdims](Attrs, Array<te::Tensor> in, Type) {
-    const int64_t count = is_mean ? *as_int(in[0]->shape.back()) : 1;
+    const PrimExpr count = is_mean ? in[0]->shape.back() : PrimExpr(1);
     return Array<te::Tensor>{topi::finish_rows(topi::reduce_rows(in[0], kind, lanes), keeps ? 1 : 0, count)};
   };
   auto schedule = [](Attrs, Array<te::Tensor> outs, Target target) { return topi::schedule_rows(outs, target); };

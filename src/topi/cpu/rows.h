@@ -9,8 +9,8 @@
 
 namespace tessera::topi {
 
-/// How many lanes a vector of the last axis of `x` has; 0 where rows are not of known extents, too short, or of a type
-/// that is not worth it.
+/// How many lanes a vector of the last axis of `x` has; 0 where rows are known to be too short, or of a type
+/// that is not worth it. Extents may be dynamic, also of rows.
 int64_t row_lanes(const te::Tensor& x, const Machine& machine);
 
 /// What is decided about reductions of rows.
@@ -30,7 +30,9 @@ te::Tensor reduce_rows(const te::Tensor& x, RowKind kind, int64_t lanes, int64_t
 te::Tensor reduce_blocks(const te::Tensor& x, RowKind kind, int64_t lanes, size_t left, int64_t widest = INT64_MAX);
 
 /// The epilogue of a reduction: the division by `count`, where it is not 1. `ones` dimensions of extent 1 are appended.
-te::Tensor finish_rows(const te::Tensor& rows, size_t ones, int64_t count);
+te::Tensor finish_rows(const te::Tensor& rows, size_t ones, const PrimExpr& count);
+/// The elements of all dimensions from `first` on.
+PrimExpr elements_from(const Array<PrimExpr>& shape, size_t first);
 /// The mean of the squares of x less `mean`, which has ones for all axes but the first `left`; of one element less where
 /// it is `unbiased`.
 te::Tensor variance_blocks(const te::Tensor& x, const te::Tensor& mean, int64_t lanes, size_t left, bool keepdims,
