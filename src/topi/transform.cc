@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/prim/ops.h"
+#include "ir/structural/expr_equal.h"
 #include "runtime/registry.h"
 #include "tir/layout.h"
 
@@ -34,10 +35,44 @@ Array<PrimExpr> unflat_index(const PrimExpr& offset, const Array<PrimExpr>& shap
   return out;
 }
 
+namespace {
+
+bool has_dynamic_extents(const Array<PrimExpr>& shape) {
+  return std::any_of(shape.begin(), shape.end(), [](const PrimExpr& extent) { return !as_int(extent); });
+}
+
+bool is_same_dimension(const PrimExpr& a, const PrimExpr& b) {
+  const int64_t *left = as_int(a), *right = as_int(b);
+  return left && right ? *left == *right : expr_equal(a, b);
+}
+
+/// The element of a tensor of shape `from` that is element `at` of the same tensor in shape `to`. First and last dimensions that both
+/// have keep their indices: dividing by dynamic extents would hide which elements are neighbours.
+Array<PrimExpr> reshaped_index(const Array<PrimExpr>& at, const Array<PrimExpr>& to, const Array<PrimExpr>& from) {
+  size_t first = 0, to_end = to.size(), from_end = from.size();
+  while (first < std::min(to_end, from_end) && is_same_dimension(to[first], from[first])) ++first;
+  while (std::min(to_end, from_end) > first && is_same_dimension(to[to_end - 1], from[from_end - 1]))
+    --to_end, --from_end;
+  auto middle = [&](const Array<PrimExpr>& all, size_t end) {
+    return Array<PrimExpr>(all.begin() + static_cast<long>(first), all.begin() + static_cast<long>(end));
+  };
+  Array<PrimExpr> out(at.begin(), at.begin() + static_cast<long>(first));
+  const PrimExpr offset = flat_index(middle(at, to_end), middle(to, to_end));
+  for (const PrimExpr& index : unflat_index(offset, middle(from, from_end))) out.push_back(index);
+  for (size_t i = to_end; i < to.size(); ++i) out.push_back(at[i]);
+  return out;
+}
+
+}  // namespace
+
 te::Tensor reshape(const te::Tensor& x, const Array<PrimExpr>& shape) {
+  const bool is_dynamic = has_dynamic_extents(shape) || has_dynamic_extents(x->shape);
   return compute(
       shape, "ax",
-      [&](const Array<PrimExpr>& at) { return te::load(x, unflat_index(flat_index(at, shape), x->shape)); },
+      [&](const Array<PrimExpr>& at) {
+        return te::load(
+            x, is_dynamic ? reshaped_index(at, shape, x->shape) : unflat_index(flat_index(at, shape), x->shape));
+      },
       "T_reshape", kInjective);
 }
 

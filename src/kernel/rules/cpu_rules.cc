@@ -10,7 +10,7 @@
 #include "topi/cpu/part_copies.h"
 #include "topi/cpu/tile_elements.h"
 #include "topi/cpu/tile_reduction.h"
-#include "topi/cpu/transpose_tiles.h"
+#include "topi/cpu/transpose_dynamic.h"
 #include "topi/cpu/windows.h"
 
 namespace tessera::kernel {
@@ -96,18 +96,16 @@ std::optional<Plan> match_pad(Subject& subject) {
   return nest ? std::optional<Plan>(nest) : std::nullopt;
 }
 
-void apply_pad(Subject& subject, const Plan& nest) {
+/// The nest that a rule found, in place of the stage.
+void apply_nest(Subject& subject, const Plan& nest) {
   schedule::replace_by_nest(state_of(subject), subject.block, {}, nest.as<Stmt>());
 }
 
 std::optional<Plan> match_transpose(Subject& subject) {
-  auto stage = topi::as_transposing(state_of(subject), subject.block, machine_of(subject));
-  return stage ? std::optional<Plan>(*stage) : std::nullopt;
-}
-
-void apply_transpose(Subject& subject, const Plan& plan) {
-  const Stmt nest = topi::transposing_nest(plan.as<topi::TransposingStage>(), machine_of(subject));
-  schedule::replace_by_nest(state_of(subject), subject.block, {}, nest);
+  if (auto stage = topi::as_transposing(state_of(subject), subject.block, machine_of(subject)))
+    return topi::transposing_nest(*stage, machine_of(subject));
+  Stmt nest = topi::dynamic_transposing_nest(state_of(subject), subject.block, machine_of(subject));
+  return nest ? std::optional<Plan>(nest) : std::nullopt;
 }
 
 std::optional<Plan> match_concatenate(Subject& subject) {
@@ -173,9 +171,9 @@ std::vector<ScheduleRule> cpu_rules() {
       planned<topi::ContractionPlan>("contraction", 2, plan_contraction, topi::tile_contraction),
       planned<topi::DotPlan>("dot", 3, topi::plan_dot, topi::tile_dot),
       planned<topi::ReductionPlan>("reduction", 4, topi::plan_reduction, topi::tile_reduction),
-      {"pad", "llvm", RuleScope::Stage, 0, match_pad, apply_pad},
+      {"pad", "llvm", RuleScope::Stage, 0, match_pad, apply_nest},
       {"concatenate", "cpu", RuleScope::Stage, 1, match_concatenate, apply_concatenate},
-      {"transposition", "llvm", RuleScope::Stage, 2, match_transpose, apply_transpose},
+      {"transposition", "llvm", RuleScope::Stage, 2, match_transpose, apply_nest},
       {"elements", "cpu", RuleScope::Stage, 3, [](Subject&) { return std::optional<Plan>(true); },
        [](Subject& subject, const Plan&) { topi::tile_elements(state_of(subject), subject.block); }},
   };

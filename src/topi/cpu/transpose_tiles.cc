@@ -61,11 +61,11 @@ class TileTransposer {
 
   /// The columns of a tile of `source` whose first element is `from`, with rows `row_stride` apart.
   std::vector<PrimExpr> operator()(const Buffer& source, const TransposeTile& tile, const PrimExpr& from,
-                                   int64_t row_stride) {
+                                   const PrimExpr& row_stride) {
     std::vector<PrimExpr> rows;
     for (int64_t i = 0; i < tile.rows; ++i)
       rows.push_back(named(
-          make_load(source, {make_ramp(from + number(i * row_stride), PrimExpr(1), static_cast<int>(tile.columns))})));
+          make_load(source, {make_ramp(from + number(i) * row_stride, PrimExpr(1), static_cast<int>(tile.columns))})));
     return transposed(rows, tile);
   }
 
@@ -148,10 +148,11 @@ PrimExpr start_of(const PrimExpr& i, int64_t size, int64_t extent) {
 }
 
 /// Columns, one after the other, each `row_stride` after the one before.
-Stmt store_columns(const Buffer& target, const std::vector<PrimExpr>& columns, const PrimExpr& to, int64_t row_stride) {
+Stmt store_columns(const Buffer& target, const std::vector<PrimExpr>& columns, const PrimExpr& to,
+                   const PrimExpr& row_stride) {
   std::vector<Stmt> stores;
   for (int64_t i = 0; const PrimExpr& column : columns) {
-    PrimExpr at = make_ramp(to + number(i++ * row_stride), PrimExpr(1), column.dtype().lanes);
+    PrimExpr at = make_ramp(to + number(i++) * row_stride, PrimExpr(1), column.dtype().lanes);
     stores.push_back(make(BufferStore{.buffer = target, .value = column, .indices = {at}}));
   }
   return sequence(stores);
@@ -238,6 +239,20 @@ bool is_compact(const Buffer& buffer) {
 }
 
 }  // namespace
+
+Stmt move_tile(const TileRows& from, const TileRows& to, const TransposeTile& tile, const Machine& machine) {
+  TileTransposer transposer(interleaves_vectors(machine));
+  const std::vector<PrimExpr> columns = transposer(from.buffer, tile, from.first, from.step);
+  return transposer.around(store_columns(to.buffer, columns, to.first, to.step));
+}
+
+std::optional<TransposeTile> dynamic_tile(const PrimExpr& rows, const PrimExpr& columns, DataType dtype,
+                                          const Machine& machine) {
+  if (!has_vectors(dtype)) return std::nullopt;
+  auto many = [](const PrimExpr& extent) { return as_int(extent) ? *as_int(extent) : kMaxTileLanes; };
+  const TransposeTile out = tile_of(many(rows), many(columns), dtype, machine);
+  return out.rows < kMinTileLanes || out.columns < kMinTileLanes ? std::nullopt : std::optional(out);
+}
 
 std::optional<TransposingStage> as_transposing(const schedule::State& state, const schedule::BlockRef& ref,
                                                const Machine& machine) {
@@ -333,8 +348,8 @@ Stmt transposing_nest(const TransposingStage& stage, const Machine& machine) {
       const int64_t step = stride_along(load->buffer, load->indices, stage.written);
       const PrimExpr from = first(load->buffer, load->indices) + row * number(step) + column;
       squares.push_back(decl_buffer({number(tile.rows * tile.columns)}, load->dtype, "square", "local"));
-      const std::vector<PrimExpr> columns = transposer(in_one_dimension(load->buffer), tile, from, step);
-      parts.push_back(store_columns(squares.back(), columns, number(0), tile.rows));
+      const std::vector<PrimExpr> columns = transposer(in_one_dimension(load->buffer), tile, from, number(step));
+      parts.push_back(store_columns(squares.back(), columns, number(0), number(tile.rows)));
     }
     auto put = [&](int64_t i, const PrimExpr& lane) -> Stmt {
       Rewriter fill;
@@ -454,8 +469,9 @@ te::Tensor transpose_tiles(const te::Tensor& x, const Transposition& move, const
       PrimExpr column = start_of(floormod(rest, number(across)), tile.columns, move.columns);
       PrimExpr first = floordiv(rest, number(across)) * number(matrix);
       TileTransposer transposer(interleaves_vectors(machine));
-      auto columns = transposer(source, tile, first + row * number(move.columns) + column, move.columns);
-      return transposer.around(store_columns(target, columns, first + column * number(move.rows) + row, move.rows));
+      auto columns = transposer(source, tile, first + row * number(move.columns) + column, number(move.columns));
+      return transposer.around(
+          store_columns(target, columns, first + column * number(move.rows) + row, number(move.rows)));
     };
     return loop(number(move.matrices * down * across), one_tile,
                 elements >= ParallelThreshold::transposed ? LoopKind::Parallel : LoopKind::Serial);

@@ -40,6 +40,18 @@ std::optional<TransposingStage> as_transposing(const schedule::State& state, con
 /// overlap those before them.
 Stmt transposing_nest(const TransposingStage& stage, const Machine& machine);
 
+/// Rows of a tile, or columns: the first element of the first of them, and how far apart they are.
+struct TileRows {
+  Buffer buffer;  // of one dimension
+  PrimExpr first, step;
+};
+/// Reads the rows of a tile, transposes it in registers, and writes its columns.
+Stmt move_tile(const TileRows& from, const TileRows& to, const TransposeTile& tile, const Machine& machine);
+/// The tile for these many rows and columns, of which those that are no numbers may be many; nothing where vectors would not be
+/// filled in both directions.
+std::optional<TransposeTile> dynamic_tile(const PrimExpr& rows, const PrimExpr& columns, DataType dtype,
+                                          const Machine& machine);
+
 // ---- tensors --------------------------------------------------------------------------------------------------------
 
 /// `matrices` matrices of `rows` x `columns`, one after the other, become matrices of `columns` x `rows`.
