@@ -4,6 +4,7 @@
 
 #include "byoc/libraries.h"
 #include "driver/relay_build.h"
+#include "driver/vm/dynamic_extents.h"
 #include "relay/attrs/annotation.h"
 #include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
@@ -40,6 +41,12 @@ Pass use_libraries(const Target& target) {
   return module_pass(make_pass_info(0, "UseLibraries"), [target](const IRModule& mod, const PassContext&) {
     return infer_type(byoc::hand_to_libraries(infer_type(mod), target));
   });
+}
+
+/// Dynamic extents that are equal can be seen to be: groups of operators that become one kernel depend on it.
+Pass name_extents() {
+  return module_pass(make_pass_info(0, "NameExtents"),
+                     [](const IRModule& mod, const PassContext&) { return name_dynamic_extents(infer_type(mod)); });
 }
 
 /// Devices of all values, where a program can have several.
@@ -91,6 +98,7 @@ Pass optimization_passes(const CompilationConfig& config) {
   passes.push_back(pass(split_dynamic_concats));
   if (is_cpu(target)) passes.push_back(pass(sink_views));
   passes.push_back(plan_several_devices(config));
+  passes.push_back(name_extents());
   if (is_cpu(target))
     for (const Pass& each : {pass(fuse_attention), pass(fuse_rows), pass(fuse_resample), pass(merge_reduced_axes)})
       passes.push_back(each);

@@ -170,8 +170,9 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
   if (are_floats && !by_channel && in_block >= kMinLanes &&
       may_be_winograd(attrs, kernel, args[1], environment.context)) {
     Array<PrimExpr> out = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
-    if (is_fixed(out) &&
-        is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), *as_int(out[0]), lanes, group)) {
+    const bool has_fixed_image = as_int(out[2]) && as_int(out[3]);
+    const int64_t batch = as_int(out[0]) ? *as_int(out[0]) : 1;  // a dynamic batch is one image after the other
+    if (has_fixed_image && is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), batch, lanes, group)) {
       for (size_t i : {0, 1}) widen(i, &args, &placeholders);
       return make_winograd(args, *changed, attrs->kernel_layout, out_block);
     }

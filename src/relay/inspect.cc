@@ -1,6 +1,10 @@
 #include "relay/inspect.h"
 
+#include <algorithm>
+
 #include "ir/prim/ops.h"
+#include "ir/structural/expr_equal.h"
+#include "relay/type/rule.h"
 #include "relay/walk.h"
 #include "runtime/function/element.h"
 
@@ -34,6 +38,16 @@ std::optional<std::vector<int64_t>> fixed_ints(const Array<PrimExpr>& values) {
 std::optional<std::vector<int64_t>> fixed_shape(const Type& type) {
   auto* tensor = type.as<TensorTypeNode>();
   return tensor ? fixed_ints(tensor->shape) : std::nullopt;
+}
+
+bool is_same_extent(const PrimExpr& a, const PrimExpr& b) {
+  const int64_t *left = as_int(a), *right = as_int(b);
+  if (left || right) return left && right && *left == *right;
+  return !is_any(a) && !is_any(b) && expr_equal(a, b);
+}
+
+bool is_same_shape(const Array<PrimExpr>& a, const Array<PrimExpr>& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), is_same_extent);
 }
 
 Array<PrimExpr> int_array(const std::vector<int64_t>& values, DataType dtype) {

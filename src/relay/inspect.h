@@ -21,6 +21,9 @@ bool has_flag(const OpNode* op, const char* slot);
 std::optional<std::vector<int64_t>> fixed_shape(const Type& type);
 /// Constants of an array of extents or axes; nothing where one is not a constant.
 std::optional<std::vector<int64_t>> fixed_ints(const Array<PrimExpr>& values);
+/// True for extents that are known to be equal: numbers, or expressions of the same shape variables. Any is equal to nothing.
+bool is_same_extent(const PrimExpr& a, const PrimExpr& b);
+bool is_same_shape(const Array<PrimExpr>& a, const Array<PrimExpr>& b);
 Array<PrimExpr> int_array(const std::vector<int64_t>& values, DataType dtype = DataType::Int(32));
 size_t rank_of(const Expr& expr);
 DataType dtype_of(const Expr& expr);

@@ -2,6 +2,7 @@
 
 #include "kernel/implementation.h"
 #include "kernel/rules/group_rules.h"
+#include "kernel/rules/leading_axes.h"
 #include "kernel/schedule_blocks.h"
 #include "op/nn/recurrent.h"
 #include "relay/inspect.h"
@@ -20,7 +21,12 @@ const KernelTensors& tensors_of(Subject& subject) {
 PrimFunc by_te_schedule(const te::Schedule& schedule, const KernelTensors& tensors, const std::string& name) {
   Array<ObjectRef> params(tensors.inputs.begin(), tensors.inputs.end());
   for (const te::Tensor& output : tensors.outputs) params.push_back(output);
-  return te::schedule_to_prim_func(schedule, params, String(name));
+  te::Binds compact;  // tensors of dynamic extents too: kernels are given nothing else
+  for (const ObjectRef& param : params) {
+    const auto tensor = downcast<te::Tensor>(param);
+    compact.set(tensor, decl_buffer(tensor->shape, tensor->dtype, tensor->op->name));
+  }
+  return te::schedule_to_prim_func(schedule, params, String(name), compact);
 }
 
 PrimFunc by_blocks(Subject& subject, const KernelTensors& tensors) {
@@ -92,6 +98,7 @@ void apply_recurrent(Subject& subject, const Plan& plan) {
 
 std::vector<ScheduleRule> kernel_rules() {
   return {
+      {"leading_axes", "llvm", RuleScope::Kernel, -1, match_leading_axes, apply_leading_axes},
       group("attention", attention_rule),
       group("rows", rows_rule),
       group("resample", resample_rule),

@@ -8,7 +8,9 @@
 // matmul, into which they go.
 
 #include <algorithm>
+#include <optional>
 
+#include "ir/prim/ops.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/reduce.h"
 #include "relay/inspect.h"
@@ -24,7 +26,14 @@ constexpr int64_t kMinLast = 7;       // of several axes of a row: half of a vec
 constexpr int64_t kMaxRow = 1 << 16;  // a row and what is computed of it should stay near
 constexpr size_t kMaxRowMembers = 48;
 
-using Shape = std::vector<int64_t>;
+using Shape = Array<PrimExpr>;
+
+/// The shape where its last dimension is a number; those before it may be dynamic.
+std::optional<Shape> shape_of_rows(const Expr& expr) {
+  auto* type = checked_type(expr).as<TensorTypeNode>();
+  if (!type || type->shape.empty() || !as_int(type->shape.back())) return std::nullopt;
+  return type->shape;
+}
 
 class RowFinder {
  public:
@@ -38,8 +47,8 @@ class RowFinder {
     const std::vector<Expr>& all = consumers_.expressions();
     for (size_t i = all.size(); i-- > 0;) {
       if (taken_.count(all[i].get()) || !is_of_elements(all[i])) continue;
-      auto shape = fixed_shape(checked_type(all[i]));
-      if (!shape || shape->size() < 2 || shape->back() < kMinLast) continue;
+      auto shape = shape_of_rows(all[i]);
+      if (!shape || shape->size() < 2 || *as_int(shape->back()) < kMinLast) continue;
       KernelGroup group = grow(all[i], *shape);
       if (!group.root) continue;
       taken_.insert(group.members.begin(), group.members.end());
@@ -63,8 +72,15 @@ class RowFinder {
     if (shape.size() != row.size()) return 0;
     size_t left = row.size();
     int64_t count = 1;
-    while (left > 0 && shape[left - 1] == 1) count *= row[--left];
-    return count > 1 && std::equal(shape.begin(), shape.begin() + static_cast<long>(left), row.begin()) ? count : 0;
+    while (left > 0 && is_one(shape[left - 1])) {
+      const int64_t* extent = as_int(row[left - 1]);
+      if (!extent) break;
+      count *= *extent;
+      --left;
+    }
+    for (size_t i = 0; i < left; ++i)
+      if (!is_same_extent(shape[i], row[i])) return 0;
+    return count > 1 ? count : 0;
   }
 
   /// Reduces `row` over its last axes, keeping them.
@@ -74,15 +90,17 @@ class RowFinder {
     if (!goes_by_rows(kind)) return false;
     auto* attrs = cast_or_null<ReduceAttrs>(call->attrs.get());
     if (!attrs || attrs->exclude || !attrs->keepdims || !attrs->axis) return false;
-    auto axes = fixed_ints(attrs->axis), from = fixed_shape(checked_type(call->args[0]));
-    if (!axes || axes->empty() || axes->size() >= row.size() || from != row || dtype_of(expr) != DataType::Float(32))
+    auto axes = fixed_ints(attrs->axis);
+    auto from = shape_of_rows(call->args[0]);
+    if (!axes || axes->empty() || axes->size() >= row.size() || !from || !is_same_shape(*from, row) ||
+        dtype_of(expr) != DataType::Float(32))
       return false;
     for (int64_t& axis : *axes)
       if (axis < 0) axis += static_cast<int64_t>(row.size());
     std::sort(axes->begin(), axes->end());
     if (kind == Reduction::Variance) {  // of what is left after a mean of the same rows
-      auto mean = fixed_shape(checked_type(call->args[1]));
-      if (!mean || *mean != *fixed_shape(checked_type(expr))) return false;
+      auto* mean = checked_type(call->args[1]).as<TensorTypeNode>();
+      if (!mean || !is_same_shape(mean->shape, tensor_type(expr)->shape)) return false;
     }
     for (size_t i = 0; i < axes->size(); ++i)
       if ((*axes)[i] != static_cast<int64_t>(row.size() - axes->size() + i)) return false;
@@ -114,13 +132,14 @@ class RowFinder {
         if (!std::all_of(consumers.begin(), consumers.end(),
                          [&](const RelayExprNode* consumer) { return consumer && group.members.count(consumer); }))
           continue;
-        auto shape = fixed_shape(checked_type(arg));
+        auto shape = shape_of_rows(arg);
         const int64_t count = shape ? number_for(*shape, row) : 0;
-        if (!shape || (*shape != row && (!count || (length && count != length)))) continue;
+        const bool is_row = shape && is_same_shape(*shape, row);
+        if (!is_row && (!count || (length && count != length))) continue;
         const bool reduces = is_reduction(arg, row);
         if (!reduces && (!is_of_elements(arg) || with_matmul_.count(arg.get()))) continue;
         reductions += reduces;
-        if (*shape != row) length = count;
+        if (!is_row) length = count;
         group.members.insert(arg.get());
         open.push_back(arg);
       }

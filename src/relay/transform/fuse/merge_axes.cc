@@ -8,7 +8,9 @@
 // alone.
 
 #include <algorithm>
+#include <optional>
 
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "relay/attrs/pool.h"
 #include "relay/attrs/reduce.h"
@@ -39,6 +41,21 @@ int64_t longest_row(int64_t total) {
   for (int64_t length = kMaxMergedRow; length >= kShortRow; --length)
     if (total % length == 0) return length;
   return total;
+}
+
+/// The shape as reshape takes it: numbers, and 0 for a first dimension that is dynamic, which stays as it is; nothing where others
+/// are, or where there are no elements.
+constexpr int64_t kFirstStays = 0;
+std::optional<Shape> reshapable(const Type& type) {
+  auto* tensor = type.as<TensorTypeNode>();
+  if (!tensor) return std::nullopt;
+  Shape out;
+  for (const PrimExpr& extent : tensor->shape) {
+    const int64_t* known = as_int(extent);
+    if (known ? *known == 0 : !out.empty()) return std::nullopt;
+    out.push_back(known ? *known : kFirstStays);
+  }
+  return out;
 }
 
 /// The operator that reduces the last axes, and how many they are.
@@ -78,11 +95,11 @@ class AxisMerger {
   Expr on(const Call* call) {
     Expr same = with(with(call, &Call::op, rewriter_(call->op)), &Call::args, rewriter_(call->args));
     if (!call->op.as<OpNode>() || call->args.empty()) return same;
-    auto shape = fixed_shape(checked_type(call->args[0])), result = fixed_shape(checked_type(Expr(call)));
+    auto shape = reshapable(checked_type(call->args[0])), result = reshapable(checked_type(Expr(call)));
     if (!shape || !result) return same;
     LastAxes axes = last_axes(call, shape->size());
-    if (std::find(shape->begin(), shape->end(), 0) != shape->end()) return same;  // 0 means another thing to reshape
     const bool is_all = axes.count == shape->size();
+    if (is_all && !shape->empty() && shape->front() == kFirstStays) return same;
     if (is_all ? elements(*shape) < kManyElements : axes.count < 2) return same;
     Shape rows(shape->begin(), shape->end() - static_cast<long>(axes.count));
     if (is_all) rows.push_back(elements(*shape) / longest_row(elements(*shape)));
