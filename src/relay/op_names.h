@@ -67,6 +67,7 @@ inline constexpr const char* dense = "nn.dense";
 inline constexpr const char* matmul = "nn.matmul";
 inline constexpr const char* pad = "nn.pad";
 inline constexpr const char* recurrent = "nn.recurrent";
+inline constexpr const char* matmul_nbits = "nn.matmul_nbits";
 inline constexpr const char* relu = "nn.relu";
 inline constexpr const char* softmax = "nn.softmax";
 inline constexpr const char* space_to_batch_nd = "nn.space_to_batch_nd";

@@ -4,11 +4,13 @@
 #include "kernel/rules/group_rules.h"
 #include "kernel/rules/leading_axes.h"
 #include "kernel/schedule_blocks.h"
+#include "op/nn/matmul_nbits.h"
 #include "op/nn/recurrent.h"
 #include "relay/inspect.h"
 #include "relay/op_names.h"
 #include "te/create_prim_func.h"
 #include "te/prim_func.h"
+#include "topi/cpu/contraction/nbits_matmul.h"
 
 namespace tessera::kernel {
 namespace {
@@ -94,6 +96,22 @@ void apply_recurrent(Subject& subject, const Plan& plan) {
   subject.scheduled = by_blocks(subject, kernel_tensors(*subject.workload, subject.environment, compute));
 }
 
+std::optional<Plan> match_matmul_nbits(Subject& subject) {
+  const relay::Call* anchor = subject.workload->anchor;
+  return anchor && relay::op_name(anchor) == relay::ops::matmul_nbits ? std::optional<Plan>(anchor) : std::nullopt;
+}
+
+void apply_matmul_nbits(Subject& subject, const Plan& plan) {
+  const relay::Call* anchor = plan.as<const relay::Call*>();
+  auto compute = [&](const relay::Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
+    if (call != anchor) return {};
+    auto matmul = op::nbits_matmul_of(call->attrs_as<relay::MatmulNBitsAttrs>(), in);
+    return {topi::nbits_matmul(matmul, subject.environment.machine)};
+  };
+  subject.chosen.rules.emplace_back("matmul_nbits");
+  subject.scheduled = by_blocks(subject, kernel_tensors(*subject.workload, subject.environment, compute));
+}
+
 }  // namespace
 
 std::vector<ScheduleRule> kernel_rules() {
@@ -104,6 +122,7 @@ std::vector<ScheduleRule> kernel_rules() {
       group("resample", resample_rule),
       {"recurrent", "llvm", RuleScope::Kernel, 0, match_recurrent, apply_recurrent},
       {"recurrent_in_a_thread", "gpu", RuleScope::Kernel, 0, match_recurrent, apply_recurrent},
+      {"matmul_nbits", "llvm", RuleScope::Kernel, 0, match_matmul_nbits, apply_matmul_nbits},
       {"te_schedule", "", RuleScope::Kernel, 1, match_te_schedule, apply_te_schedule},
       {"blocks", "", RuleScope::Kernel, 2, [](Subject&) { return std::optional<Plan>(true); },
        [](Subject& subject, const Plan&) { subject.scheduled = by_blocks(subject, tensors_of(subject)); }},

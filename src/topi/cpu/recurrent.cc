@@ -4,6 +4,7 @@
 
 #include "ir/prim/ops.h"
 #include "topi/cpu/contraction/register_tile.h"
+#include "topi/cpu/lets.h"
 #include "topi/cpu/number.h"
 #include "topi/cpu/recurrent_activation.h"
 #include "topi/program.h"
@@ -22,24 +23,6 @@ PrimExpr count(const PrimExpr& extent) { return tessera::cast(kInt32, extent); }
 
 /// A number with the type and the lanes of x.
 PrimExpr like(const PrimExpr& x, double value) { return make_const(x.dtype(), value); }
-
-/// Values by name, so that what is used twice is computed once.
-class Lets {
- public:
-  PrimExpr operator()(const char* name, const PrimExpr& value) {
-    Var var = make_var(name, value.dtype());
-    values_.emplace_back(var, value);
-    return var;
-  }
-  Stmt around(Stmt body) const {
-    for (size_t i = values_.size(); i-- > 0;)
-      body = make(LetStmt{.var = values_[i].first, .value = values_[i].second, .body = body});
-    return body;
-  }
-
- private:
-  std::vector<std::pair<Var, PrimExpr>> values_;
-};
 
 // ---- the kernel -----------------------------------------------------------------------------------------------------
 

@@ -416,3 +416,25 @@ def recurrent(g: Graph, name):
         return [part.astype("float32") for part in last[: 2 if kind == "rnn" else 3]]
 
     return g.add(lambda *parts: nn.recurrent(relay.Tuple(list(parts)), **attrs), data, weight, lengths, want=want)
+
+
+@case("nn.matmul_nbits")
+def matmul_nbits(g: Graph, name):
+    """Weights of a few bits in one or two panels, with a zero point of each block or one for all."""
+    bits, block, rows = g.rng.choice((2, 4, 8)), g.rng.choice((16, 32)), g.rng.choice((1, 3, 14))
+    units, blocks = g.rng.randrange(1, 30), g.rng.randrange(1, 4)
+    panels, k = (units + 15) // 16, block * blocks
+    data = g.tensor((rows, k))
+    weight = g.given(g.numbers.integers(0, 256, (panels, k * bits // 32, 64)), "uint8")
+    scale = g.tensor((panels, blocks, 16), **WEIGHTS)
+    zero = g.given(g.numbers.integers(0, 1 << bits, g.rng.choice(((1, 1, 1), (panels, blocks, 16)))), "uint8")
+
+    def want(data, weight, scale, zero):
+        lanes = weight.reshape(panels, -1, 16, 4)
+        parts = np.stack([lanes >> shift & (1 << bits) - 1 for shift in range(0, 8, bits)], 3)
+        numbers = parts.transpose(0, 2, 1, 3, 4).reshape(panels, 16, blocks, block).astype("float32")
+        wide = (numbers - zero.astype("float32").transpose(0, 2, 1)[..., None]) * scale.transpose(0, 2, 1)[..., None]
+        return (data @ wide.reshape(panels * 16, k)[:units].T).astype("float32")
+
+    attrs = {"units": units, "bits": bits, "block_size": block}
+    return g.add(lambda *parts: nn.matmul_nbits(*parts, **attrs), data, weight, scale, zero, want=want)

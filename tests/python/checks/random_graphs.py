@@ -34,6 +34,7 @@ NEEDS_EXTENTS = {
     "meta_schedule_layout_transform": "no inverse",
     "nn.contrib_conv3d_winograd_weight_transform": "must be a constant integer",
     "nn.contrib_conv3d_winograd_without_weight_transform": "must be a constant integer",
+    "nn.matmul_nbits": "k a multiple of the block size",
     "nn.recurrent": "weight must have fixed extents",
     "qnn.batch_matmul": "whose depth is not a number",
     "qnn.conv2d": "no operator in it has a shape function",

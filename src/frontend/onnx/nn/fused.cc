@@ -1,9 +1,11 @@
 // Fused operators of com.microsoft on floats: activations, normalisations, matmuls.
 
+#include <algorithm>
 #include <cmath>
 
 #include "frontend/common/extents.h"
 #include "frontend/common/heads.h"
+#include "frontend/common/packed_weights.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/fused_attention.h"
 #include "frontend/onnx/nn/windows.h"
@@ -13,7 +15,6 @@
 #include "relay/attrs/norm.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
-#include "runtime/function/element.h"
 
 namespace tessera::onnx {
 namespace {
@@ -146,40 +147,58 @@ Values embed_layer_normalization(Operation& in) {
 
 // ---- matmuls --------------------------------------------------------------------------------------------------------
 
-/// Numbers of a few bits, packed into bytes of the last dimension, low bits first.
-Expr unpacked(const Expr& bytes, int64_t bits, const std::vector<int64_t>& shape) {
-  if (bits == 8) return reshape_to(bytes, shape);
-  DataType byte = DataType::UInt(8);
-  Array<Expr> parts;
-  for (int64_t shift = 0; shift < 8; shift += bits) {
-    Expr moved = shift ? call_op("right_shift", {bytes, make_constant(int_scalar(shift, byte))}) : bytes;
-    parts.push_back(call_op("bitwise_and", {moved, make_constant(int_scalar((1 << bits) - 1, byte))}));
+/// Columns of `integers` (n, k) and of data in the order of their groups, where all groups have as many columns; false where not.
+bool sort_by_group(Operation& in, const Expr& groups, int64_t k, int64_t block, Expr* integers, Expr* data) {
+  std::optional<std::vector<int64_t>> given = in.constant_ints(groups);
+  if (!given || given->size() != static_cast<size_t>(k) || k % block) return false;
+  std::vector<std::vector<int64_t>> members(static_cast<size_t>(k / block));
+  for (int64_t column = 0; column < k; ++column) {
+    const int64_t group = (*given)[static_cast<size_t>(column)];
+    if (group < 0 || group >= k / block) in.invalid("a group of columns that has no scale");
+    members[static_cast<size_t>(group)].push_back(column);
   }
-  return reshape_to(stack(parts, -1), shape);
+  std::vector<int64_t> order;
+  for (const std::vector<int64_t>& group : members) {
+    if (group.size() != static_cast<size_t>(block)) return false;
+    order.insert(order.end(), group.begin(), group.end());
+  }
+  if (std::is_sorted(order.begin(), order.end())) return true;
+  *integers = take(*integers, make_ints(order), 1);
+  *data = take(*data, make_ints(order), static_cast<int>(in.rank(*data)) - 1);
+  return true;
 }
 
-/// Inputs: data (..., k), weights (n, blocks, bytes), scales, zero points, an order of columns, bias.
+/// Inputs: data (..., k), weights (n, blocks, bytes), scales, zero points, the group of each column, bias.
 Values matmul_n_bits(Operation& in) {
   int64_t k = in.integer("K"), n = in.integer("N"), bits = in.integer("bits", 4), block = in.integer("block_size");
   if (bits != 2 && bits != 4 && bits != 8) in.unsupported("weights of " + std::to_string(bits) + " bits");
-  if (in.has(4)) in.unsupported("an order of columns (g_idx)");
   if (in.integer("weight_prepacked", 0) != 0) in.unsupported("weights packed for one CPU");
-  if (block < 1 || k < 1 || n < 1 || block * bits % 8) in.invalid("the blocks do not fill bytes");
-  int64_t blocks = (k + block - 1) / block;
+  constexpr int64_t kMax = INT32_MAX;
+  if (block < 1 || k < 1 || n < 1 || block > kMax || k > kMax || n > kMax || block * bits % 8)
+    in.invalid("the blocks do not fill bytes");
+  const int64_t blocks = (k + block - 1) / block, held = (blocks * bits + 7) / 8;  // bytes of zero points of a row
   DataType dtype = in.dtype(in[0]);
-  Expr weights = cast(unpacked(in[1], bits, {n, blocks, block}), dtype), zero;
-  if (!in.has(3)) {
-    zero = make_scalar(static_cast<double>(int64_t{1} << (bits - 1)), dtype);
-  } else if (in.dtype(in[3]) == DataType::UInt(8)) {
-    int64_t held = (blocks * bits + 7) / 8;  // bytes of one row
-    Expr rows = unpacked(reshape_to(in[3], {n, held}), bits, {n, held * 8 / bits});
-    zero = reshape_to(cast(slice(rows, 1, 0, blocks), dtype), {n, blocks, 1});
+  BlockedWeight weight{.n = n, .k = k, .block = block, .bits = bits};
+  weight.integers =
+      slice(unpacked_bits(reshape_to(in[1], {n, blocks, block * bits / 8}), bits, {n, blocks * block}), 1, 0, k);
+  weight.scale = reshape_to(in[2], {n, blocks});
+  if (in.has(3) && in.dtype(in[3]) == DataType::UInt(8))
+    weight.zero = slice(unpacked_bits(reshape_to(in[3], {n, held}), bits, {n, held * 8 / bits}), 1, 0, blocks);
+  else if (in.has(3)) weight.zero = reshape_to(in[3], {n, blocks});
+  Expr data = in[0], out;
+  bool is_sorted = !in.has(4) || sort_by_group(in, in[4], k, block, &weight.integers, &data);
+  if (is_sorted && in[1].as<Constant>() && can_stay_packed(bits, block)) {
+    out = matmul_by_packed(in, data, weight, in.integer("accuracy_level", 0) == 4);
   } else {
-    zero = reshape_to(cast_if_needed(in, in[3], dtype), {n, blocks, 1});
+    auto of_columns = [&](const Expr& x) {
+      Expr wide = cast_if_needed(in, x, dtype);
+      if (!is_sorted) return take(wide, cast_if_needed(in, in[4], DataType::Int(32)), 1);
+      return slice(repeat(wide, static_cast<int>(block), 1), 1, 0, k);
+    };
+    Expr zero = weight.zero.defined() ? of_columns(weight.zero) : make_scalar(weight.middle(), dtype);
+    Expr wide = multiply(subtract(cast(weight.integers, dtype), zero), of_columns(weight.scale));
+    out = matmul_like_numpy(in, data, transpose(wide));
   }
-  weights = multiply(subtract(weights, zero), reshape_to(cast_if_needed(in, in[2], dtype), {n, blocks, 1}));
-  weights = slice(reshape_to(weights, {n, blocks * block}), 1, 0, k);
-  Expr out = matmul_like_numpy(in, in[0], transpose(weights));
   return {in.has(5) ? add(out, in[5]) : out};
 }
 
