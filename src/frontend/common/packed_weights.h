@@ -24,4 +24,9 @@ Expr matmul_by_packed(const NodeContext& in, const Expr& data, const BlockedWeig
 /// Integers of a few bits from bytes that hold them from their low bits on: (..., bytes) -> `shape`.
 Expr unpacked_bits(const Expr& bytes, int64_t bits, const std::vector<int64_t>& shape);
 
+/// The weight of a matmul's right side (k, n), where it is computed from constant integers as DequantizeLinear by blocks along k does it,
+/// perhaps transposed or cast: a cast, a subtraction of repeated zero points, a multiplication by repeated scales. Nothing where it is
+/// something else, or cannot stay packed.
+std::optional<BlockedWeight> as_blocked_weight(const Expr& weight);
+
 }  // namespace tessera::frontend

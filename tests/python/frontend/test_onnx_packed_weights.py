@@ -95,6 +95,32 @@ def test_columns_of_groups_in_any_order():
         np.testing.assert_allclose(run(model, data), data @ (numbers * scales[:, groups]).T, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("kind", [TensorProto.INT4, TensorProto.UINT4, TensorProto.INT8])
+@pytest.mark.parametrize("is_transposed", [False, True])
+@pytest.mark.parametrize("has_zero", [False, True])
+def test_blocks_of_dequantize_linear_stay_packed_before_a_matmul(kind, is_transposed, has_zero):
+    k, n, block = 64, 24, 16
+    low, high = {TensorProto.INT4: (-8, 8), TensorProto.UINT4: (0, 16), TensorProto.INT8: (-128, 128)}[kind]
+    integers, zeros = rng.integers(low, high, (k, n)), rng.integers(low, high, (k // block, n))
+    scales = rng.uniform(0.01, 0.02, (k // block, n)).astype("float32")
+    turned = (lambda x: x.T) if is_transposed else (lambda x: x)
+    given = [("w", kind, integers), ("s", TensorProto.FLOAT, scales), ("z", kind, zeros)]
+    held = [helper.make_tensor(name, of, turned(x).shape, turned(x).flatten()) for name, of, x in given[: 2 + has_zero]]
+    names = ["w", "s", "z"][: 2 + has_zero]
+    nodes = [helper.make_node("DequantizeLinear", names, ["d"], axis=int(is_transposed), block_size=block)]
+    if is_transposed:
+        nodes.append(helper.make_node("Transpose", ["d"], ["t"], perm=[1, 0]))
+    nodes.append(helper.make_node("MatMul", ["x", "t" if is_transposed else "d"], ["y"]))
+    value = helper.make_tensor_value_info
+    inputs, outputs = [value("x", TensorProto.FLOAT, [2, 3, k])], [value("y", TensorProto.FLOAT, [2, 3, n])]
+    graph = helper.make_graph(nodes, "graph", inputs, outputs, held)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    data = rng.standard_normal((2, 3, k)).astype("float32")
+    weight = (integers - (zeros.repeat(block, 0) if has_zero else 0)) * scales.repeat(block, 0)
+    np.testing.assert_allclose(run(model, data), data @ weight, rtol=1e-4, atol=1e-3)
+    assert "nn.matmul_nbits" in relay.frontend.from_onnx(model)[0].astext(show_meta_data=False)
+
+
 def test_groups_without_a_scale_are_an_error():
     tensors, _ = layer(64, 20, 4, 16)
     model = model_of([3], tensors, 64, 20, np.full(64, 4, "int32"), bits=4, block_size=16)

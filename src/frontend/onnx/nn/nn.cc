@@ -1,6 +1,7 @@
 // Convolutions and matmuls.
 
 #include "relay/attrs/nn.h"
+#include "frontend/common/packed_weights.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/nn/windows.h"
 #include "relay/attrs/conv.h"
@@ -172,7 +173,12 @@ Values gemm(Operation& in) {
   return {out};
 }
 
-Values matmul(Operation& in) { return {matmul_like_numpy(in, in[0], in[1])}; }
+Values matmul(Operation& in) {
+  if (in.rank(in[0]) >= 2)
+    if (std::optional<BlockedWeight> weight = as_blocked_weight(in[1]))
+      return {matmul_by_packed(in, in[0], *weight, false)};
+  return {matmul_like_numpy(in, in[0], in[1])};
+}
 
 Expr with_last_two_swapped(Operation& in, const Expr& x) {
   std::vector<int64_t> axes;
