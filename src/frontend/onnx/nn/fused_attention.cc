@@ -45,18 +45,33 @@ struct Scores {
   /// Where `seen` is false, `hidden` is added.
   void add_mask(const Expr& seen, double hidden) { add_bias(where(seen, number(0), number(hidden))); }
 
+  Expr finished(Expr scores) const {
+    if (cap > 0) scores = multiply(tanh(divide(scores, number(cap))), number(cap));
+    if (bias.defined()) scores = add(scores, bias);
+    return softmax_of(scores, -1);
+  }
+
+  /// Queries that share keys are rows of one matrix, so that keys are read where they are; of the scores,
+  ///   (batch, keys, queries of a key * length, ...)  =>  (batch, queries, length, ...), and back
+  Expr attended_in_groups(int64_t queries, int64_t keys) const {
+    auto as_heads = [](const Expr& x, int64_t heads) {
+      return reshape(reshape(x, int_array({0, -3, 0})), int_array({0, -4, heads, -1, 0}));
+    };
+    Expr scores = multiply(matmul_like_numpy(in, as_heads(query, keys), transposed_matrices(key)), number(scale));
+    return as_heads(matmul_like_numpy(in, as_heads(finished(as_heads(scores, queries)), keys), value), queries);
+  }
+
   Expr attended() {
     int64_t queries = fixed_extent(in, query, 1, "the number of heads"),
             keys = fixed_extent(in, key, 1, "their number");
     if (queries != keys) {
       if (keys < 1 || queries % keys) in.invalid("the heads of queries must be a multiple of those of keys");
+      if (!is_fixed(in, key, 2)) return attended_in_groups(queries, keys);
       key = repeat(key, static_cast<int>(queries / keys), 1);
       value = repeat(value, static_cast<int>(queries / keys), 1);
     }
     Expr scores = multiply(matmul_like_numpy(in, query, transposed_matrices(key)), number(scale));
-    if (cap > 0) scores = multiply(tanh(divide(scores, number(cap))), number(cap));
-    if (bias.defined()) scores = add(scores, bias);
-    return matmul_like_numpy(in, softmax_of(scores, -1), value);
+    return matmul_like_numpy(in, finished(scores), value);
   }
 };
 
