@@ -65,10 +65,12 @@ void CompileFlags::add_to(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--desired-layout", desired_layout, "Layout of convolutions")
       ->check(CLI::IsMember({"NCHW", "NHWC"}));
+  std::vector<std::string> names = precisions();
+  if (takes_int8) names.emplace_back("int8");
   command
       .add_option("--precision", precision,
                   "What layers of fp32 compute with; weights are narrow in memory, inputs and outputs stay as they are")
-      ->check(CLI::IsMember(precisions()))
+      ->check(CLI::IsMember(names))
       ->capture_default_str();
   command.add_option("--pass-config", pass_config, "name=value: an option of PassContext; may be given more than once")
       ->allow_extra_args(false)
@@ -129,7 +131,7 @@ CompileOptions CompileFlags::options_but_target() const {
   out.disabled_pass = parse_pass_list(disabled_pass);
   out.pass_config = parse_pass_configs({pass_config.begin(), pass_config.end()});
   out.desired_layout = desired_layout;
-  out.precision = precision;
+  out.precision = precision == "int8" ? "fp32" : precision;
   out.module_name = module_name;
   return out;
 }

@@ -31,6 +31,7 @@ struct CompileFlags {
   int opt_level = 3;
   std::string executor, runtime = "cpp", desired_layout, disabled_pass, tuning_records, module_name = "default";
   std::string precision = "fp32";
+  bool takes_int8 = false;  // also --precision int8, which the command sees to
   std::vector<std::string> pass_config;
   std::vector<std::pair<std::string, std::string>> executor_options, runtime_options;  // "aot-unpacked-api" and "1"
   std::vector<std::string> pool_flags;                                                 // the names of those given

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "driver/cli/accuracy.h"
 #include "driver/cli/cli.h"
 #include "driver/cli/json.h"
 #include "driver/cli/model_flags.h"
@@ -32,7 +33,7 @@ struct Quantize {
     bool by_channel = false;
     uint64_t bytes = 0, bytes_before = 0;
     double ms = 0, ms_before = 0;
-    std::vector<std::pair<std::string, Agreement>> outputs;
+    Agreements outputs;
   };
 
   void run() const {
@@ -85,25 +86,8 @@ struct Quantize {
                .by_channel = made.by_channel,
                .bytes = std::filesystem::file_size(output),
                .bytes_before = std::filesystem::file_size(model.path)};
-    out.outputs = compare(before, after, samples);
+    out.outputs = agreements(before, after, samples);
     measure(before, after, &out);
-    return out;
-  }
-
-  static std::vector<std::pair<std::string, Agreement>> compare(Runner& before, Runner& after,
-                                                                const std::vector<NamedTensors>& samples) {
-    begin_stage("compare");
-    std::vector<std::pair<std::string, Agreement>> out;
-    for (size_t sample = 0; sample < samples.size(); ++sample) {
-      for (Runner* runner : {&before, &after}) runner->set_inputs(samples[sample]), runner->run();
-      const NamedTensors wanted = before.outputs(), given = after.outputs();
-      out.resize(wanted.size());
-      for (size_t i = 0; i < wanted.size(); ++i) {
-        out[i].first = wanted[i].first;
-        out[i].second.add(wanted[i].second, given[i].second);
-      }
-      report_progress(sample + 1, samples.size(), "samples");
-    }
     return out;
   }
 
@@ -126,14 +110,7 @@ struct Quantize {
                                   report.all_layers, report.by_channel ? "channel" : "weight");
     out += fmt::format("{:.2f} ms a run (before: {:.2f} ms), {:.2f} times as fast\n\n", report.ms, report.ms_before,
                        report.ms_before / report.ms);
-    size_t width = 6;
-    for (const auto& [name, _] : report.outputs) width = std::max(width, name.size());
-    out += fmt::format("{:<{}} {:>15} {:>19} {:>12}   over {} samples\n", "output", width, "signal to noise",
-                       "largest difference", "same argmax", report.samples);
-    for (const auto& [name, each] : report.outputs)
-      out +=
-          fmt::format("{:<{}} {:>12.1f} dB {:>19.4g} {:>12}\n", printable(name), width, each.decibels(), each.largest,
-                      each.rows ? fmt::format("{:.1f} %", 100.0 * double(each.same) / double(each.rows)) : "-");
+    out += cli::text_of(report.outputs, report.samples);
     return out;
   }
 

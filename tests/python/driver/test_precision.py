@@ -73,8 +73,39 @@ def test_fp32_changes_nothing(model):
 
 def test_a_precision_that_is_not_there(model, tmp_path):
     told = run("compile", model, "--precision", "fp8", "-o", tmp_path / "net.tar")
-    assert told.returncode == 2 and "--precision: fp8 not in {fp32,fp16,bf16}" in told.stderr
+    assert told.returncode == 2 and "--precision: fp8 not in {fp32,fp16,bf16,int8}" in told.stderr
     with pytest.raises(ValueError, match='there is no precision "fp8"; there are fp32, fp16, bf16'):
         tessera.compile(str(model), precision="fp8")
     told = run("quantize", model, "-d", "x.npz", "-o", tmp_path / "a.onnx", "--precision", "fp16")
     assert told.returncode == 4 and "quantised layers are on int8; leave out --precision fp16" in told.stderr
+
+
+def decibels(text):
+    """Of the only output, from the table of the report."""
+    (line,) = [line for line in text.splitlines() if line.startswith("y ")]
+    return float(line.split()[1])
+
+
+@pytest.mark.parametrize("precision, least", [("fp16", 55), ("bf16", 35), ("int8", 20)])
+def test_compiling_tells_what_a_precision_costs(model, tmp_path, precision, least):
+    told = run("compile", model, "--precision", precision, "-o", tmp_path / "net.tar")
+    assert told.returncode == 0, told.stderr
+    assert "over 8 samples" in told.stdout and least < decibels(told.stdout) < 200
+    assert ("ranges of int8 are those of random inputs" in told.stderr) == (precision == "int8")
+    np.savez(tmp_path / "samples.npz", x=np.stack([X, 2 * X, X - 1]))
+    words = ("--precision", precision, "--inputs", tmp_path / "samples.npz")
+    told = run("compile", model, *words, "-o", tmp_path / "net.tar")
+    assert told.returncode == 0 and "over 3 samples" in told.stdout and "warning" not in told.stderr, told.stderr
+    wanted, found = answer(tessera.compile(str(model))), answer(tessera.Model(str(tmp_path / "net.tar")))
+    assert 0 < np.abs(wanted - found).max() < 0.1 * np.abs(wanted).max()
+
+
+def test_the_accuracy_report_can_be_left_out(model, tmp_path):
+    told = run("compile", model, "--precision", "bf16", "--no-accuracy-report", "-o", tmp_path / "net.tar")
+    assert told.returncode == 0 and "signal to noise" not in told.stdout
+    assert "signal to noise" not in run("compile", model, "-o", tmp_path / "net.tar").stdout
+
+
+def test_int8_for_another_cpu_says_what_to_do(model, tmp_path):
+    told = run("compile", model, "--precision", "int8", "--cpu", "x86-64-v2", "-o", tmp_path / "net.tar")
+    assert told.returncode == 4 and "write a quantised model first (tessera quantize -o name.onnx)" in told.stderr
