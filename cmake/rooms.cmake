@@ -59,7 +59,7 @@ set(tessera_unity_batch 8)
 # These are compiled one by one: zip.cc has a definition of its own, the others have equal names at file scope, and files of
 # src/kernel mean by Call one of Relay or one of TIR.
 set(tessera_not_united "^src/runtime/archive/zip|\
-^src/topi/cpu/contraction/|^src/kernel/|^src/op/nn/conv")
+^src/topi/cpu/contraction/|^src/topi/cpu/nbits/|^src/kernel/|^src/op/nn/conv")
 
 # tessera_unite(out source...): the sources to compile in place of these. Each file is included by its path from a folder
 # that the compiler looks in, so that a second clone hits ccache.

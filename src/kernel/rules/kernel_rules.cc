@@ -10,7 +10,7 @@
 #include "relay/op_names.h"
 #include "te/create_prim_func.h"
 #include "te/prim_func.h"
-#include "topi/cpu/contraction/nbits_matmul.h"
+#include "topi/cpu/nbits/nbits_matmul.h"
 
 namespace tessera::kernel {
 namespace {

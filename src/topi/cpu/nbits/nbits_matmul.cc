@@ -1,14 +1,14 @@
-#include "topi/cpu/contraction/nbits_matmul.h"
+#include "topi/cpu/nbits/nbits_matmul.h"
 
 #include <algorithm>
 
 #include "codegen/target_cpu.h"
 #include "ir/prim/ops.h"
 #include "topi/cpu/contraction/group_dot.h"
-#include "topi/cpu/contraction/nbits_data.h"
 #include "topi/cpu/contraction/register_tile.h"
 #include "topi/cpu/cost_model.h"
 #include "topi/cpu/lets.h"
+#include "topi/cpu/nbits/nbits_data.h"
 #include "topi/cpu/number.h"
 #include "topi/program.h"
 

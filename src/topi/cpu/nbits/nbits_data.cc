@@ -1,4 +1,4 @@
-#include "topi/cpu/contraction/nbits_data.h"
+#include "topi/cpu/nbits/nbits_data.h"
 
 #include "ir/prim/ops.h"
 #include "topi/cpu/contraction/register_tile.h"
