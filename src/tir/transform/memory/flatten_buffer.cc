@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "arith/analyzer.h"
+#include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
@@ -39,6 +40,7 @@ class Flattener {
     rewriter_.share_results(false);  // what a view stands for depends on where it is used
     rewriter_.on([this](const VarNode* var) -> PrimExpr { return on_var(var); });
     rewriter_.on([this](const BufferLoad* load) -> PrimExpr { return on_load(load); });
+    rewriter_.on([this](const Call* call) -> PrimExpr { return on_call(call); });
     rewriter_.on([this](const BufferStore* store) -> Stmt { return on_store(store); });
     rewriter_.on([this](const BufferRealize* realize) -> Stmt { return on_realize(realize); });
     rewriter_.on([this](const Allocate* allocate) -> Stmt { return on_allocate(allocate); });
@@ -130,6 +132,14 @@ class Flattener {
     Access access = flatten(load->buffer, load->indices);
     PrimExpr out = make_load(access.flat, access.indices);
     return access.is_bool ? cast(load->dtype, out) : out;
+  }
+
+  /// An address is that of the memory, also where a boolean lies there as a byte.
+  PrimExpr on_call(const Call* call) {
+    auto* load = builtin::is(call, builtin::address_of()) ? call->args[0].as<BufferLoad>() : nullptr;
+    if (!load) return rewriter_.children(call);
+    Access access = flatten(load->buffer, load->indices);
+    return make_call(call->dtype, builtin::address_of(), {make_load(access.flat, access.indices)});
   }
 
   Stmt on_store(const BufferStore* store) {
