@@ -25,26 +25,6 @@ def test_a_load_that_its_condition_guards_is_not_made_otherwise():
     becomes(X.RewriteUnsafeSelect(), before, after)
 
 
-def test_select_of_what_its_condition_loads_evaluates_both_values():
-    @T.prim_func
-    def before(A: T.Buffer[8, "float32"], B: T.Buffer[8, "float32"]):
-        for i in T.serial(8):
-            B[i] = T.Select(A[i] < T.float32(0), T.float32(0), A[i] + T.float32(1))
-
-    @T.prim_func
-    def guarded_by_a_part(A: T.Buffer[8, "float32"], B: T.Buffer[8, "float32"]):
-        for i in T.serial(8):
-            B[i] = T.Select(i < 4 and A[i] < T.float32(0), T.float32(0), A[i])
-
-    @T.prim_func
-    def lazy(A: T.Buffer[8, "float32"], B: T.Buffer[8, "float32"]):
-        for i in T.serial(8):
-            B[i] = T.if_then_else(i < 4 and A[i] < T.float32(0), T.float32(0), A[i], dtype="float32")
-
-    becomes(X.RewriteUnsafeSelect(), before, before)
-    becomes(X.RewriteUnsafeSelect(), guarded_by_a_part, lazy)
-
-
 def test_common_factors_of_split_loops_go_out():
     @T.prim_func
     def before(A: T.Buffer[64, "float32"]):
