@@ -64,7 +64,7 @@ def test_a_target_without_them_has_vectors():
 
 EXTENTS = [
     (32, 32, 64),
-    (1, 16, 128),
+    (2, 16, 128),
     (7, 96, 256),
     (16, 100, 192),
     (17, 33, 64),

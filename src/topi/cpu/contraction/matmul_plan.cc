@@ -27,6 +27,8 @@ constexpr int64_t kFewRows = 40, kShortStep = 16, kMinStep = 8;
 constexpr int64_t kFewSteps = 256;
 /// Multiply-adds below which packing does not pay.
 constexpr int64_t kMinPacked = 1 << 14;
+/// Tiles in matrix registers that have to share a panel of B before each can prefetch its part of the next one.
+constexpr int64_t kMinMatrixSharing = 3;
 /// Tiles of rows that share a panel of B, if there are as many.
 constexpr int64_t kSharingRows = 8;
 
@@ -78,11 +80,12 @@ TileChoice best_outer(const Problem& problem) {
   return cheapest_tile(space);
 }
 
-/// True where matrix registers can hold what a matmul reads: whole groups along rows of A, and panels of B.
+/// True where matrix registers can hold what a matmul reads: whole groups along rows of A, and panels of B. A single row is read no
+/// faster by them.
 bool takes_matrix_tiles(const Problem& problem) {
   const Matmul& matmul = problem.matmul;
   return has_matrix_tiles(problem.machine, problem.dot) && problem.lanes() == kMatrixRows && problem.has_panels() &&
-         matmul.a.column == 1 && matmul.k % matmul.group == 0 && matmul.steps() >= kMatrixGroups;
+         matmul.m > 1 && matmul.a.column == 1 && matmul.k % matmul.group == 0 && matmul.steps() >= kMatrixGroups;
 }
 
 /// Sums lie in matrix registers.
@@ -176,7 +179,8 @@ void choose_blocks(const Problem& problem, MatmulPlanNode* plan) {
                                                : plan->packs_b && columns * panel_bytes > machine->l2_bytes / 2;
   Prefetch prefetch = Prefetch::None;
   const bool exceeds_half = panels * panel_bytes > machine->l2_bytes / 2;
-  if (plan->by_matrix_tiles) prefetch = exceeds_half && !matmul.is_dynamic() ? Prefetch::NextPanel : Prefetch::None;
+  const bool are_few = plan->block_rows < kMinMatrixSharing;
+  if (plan->by_matrix_tiles) prefetch = exceeds_half && !are_few ? Prefetch::NextPanel : Prefetch::None;
   else if (exceeds_l2 && plan->block_rows >= lines) prefetch = Prefetch::NextPanel;
   else if (exceeds_l2 && problem.has_panels() && plan->block_rows > 1) prefetch = Prefetch::Ahead;
   plan->prefetch_b = static_cast<int32_t>(prefetch);
