@@ -239,7 +239,7 @@ te::Tensor softmax_rows(const te::Tensor& x, int64_t lanes, int64_t widest) {
   te::Tensor power = te::compute(
       with_last(but_last(x->shape), filled),
       [&](const Array<PrimExpr>& at) {
-        const Var less = make_var("less", x->dtype);  // what both sides of a select read is loaded before it
+        const Var less = make_var("offset", x->dtype);  // what both sides of a select read is loaded before it
         PrimExpr value = select(less < least, none, unary_intrin("tir.exp", select(less < least, least, less)));
         value = make_let(less, te::load(x, at) - te::load(greatest, but_last(at)), value);
         return is_whole(length, lanes) ? value : if_then_else(likely(at.back() < length), value, none);
