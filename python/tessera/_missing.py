@@ -71,11 +71,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.contrib", "cutlass target", _BYOC),
     ("tvm.contrib", "torch", "exchange tensors with PyTorch through tvm.nd.from_dlpack and NDArray.to_dlpack"),
     ("tvm.contrib", "tflite_runtime coreml_runtime", "compile the model and run it with tvm.contrib.graph_executor"),
-    (
-        "tvm.contrib",
-        "pipeline_executor pipeline_executor_build",
-        "run the parts of a model one after the other with tvm.contrib.graph_executor",
-    ),
     ("tvm.runtime.profiling", "PAPIMetricCollector", "no hardware counters are read; use `perf stat`"),
     # languages
     # passes, operators
