@@ -14,7 +14,7 @@ import inspect
 import logging
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,15 @@ HEADS = ("num_attention_heads", "num_key_value_heads", "n_head", "n_heads", "num
 TOKENS, FRAMES, SAMPLES, CLIP = 64, 256, 16000, 8
 
 
+def first_tensors(value: Any) -> Iterator[torch.Tensor]:
+    """Tensors of floats, in the order in which tuples hold them."""
+    if isinstance(value, (tuple, list)):
+        for each in value:
+            yield from first_tensors(each)
+    elif isinstance(value, torch.Tensor) and value.is_floating_point():
+        yield value
+
+
 class First(nn.Module):
     """The tensors of a model's answer, whatever holds them, without caches and losses."""
 
@@ -40,9 +49,7 @@ class First(nn.Module):
     def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         found = self.module(**dict(zip(self.names, inputs, strict=True)), **self.fixed)
         values = found.to_tuple() if hasattr(found, "to_tuple") else found
-        values = values if isinstance(values, (tuple, list)) else (values,)
-        tensors = [value for value in values if isinstance(value, torch.Tensor) and value.is_floating_point()]
-        return tuple(tensors[:1])
+        return (next(first_tensors(values)),)
 
 
 # ---- torchvision -----------------------------------------------------------------------------------------------------
@@ -92,6 +99,8 @@ def shrink(config: Any) -> None:
     for key, value in fields.items():
         if hasattr(value, "to_dict") and hasattr(value, "model_type"):
             shrink(value)
+        elif value is None and key == "vocab_size":  # that of a checkpoint's tokenizer
+            config.vocab_size, config.pad_token_id = MAX_WORDS, 1
         elif not isinstance(value, int) or isinstance(value, bool):
             continue
         elif key.endswith(LAYERS) and value > MAX_LAYERS:
@@ -102,7 +111,7 @@ def shrink(config: Any) -> None:
             setattr(config, key, MAX_EXPERTS)
         elif key in (*WIDTHS, *HEADS) and value % factor == 0:
             setattr(config, key, value // factor)
-    if getattr(config, "layer_types", None):
+    if isinstance(vars(config).get("layer_types"), list):
         config.layer_types = config.layer_types[: config.num_hidden_layers]
     words = getattr(config, "vocab_size", None)
     for key, value in vars(config).items():
@@ -134,9 +143,12 @@ def input_of(name: str, config: Any) -> torch.Tensor | None:
         bins = getattr(config, "num_mel_bins", None)
         return torch.randn(1, getattr(config, "max_length", FRAMES), bins) if bins else torch.randn(1, SAMPLES)
     if name == "input_features":
-        bins = sizes(config, "num_mel_bins", "input_feat_per_channel", "feature_size", default=80)[0]
+        names = ("num_mel_bins", "input_feat_per_channel", "feature_size", "feature_projection_input_dim")
+        bins = sizes(config, *names, default=80)[0]
         frames = 2 * getattr(config, "max_source_positions", FRAMES // 2)
         return torch.randn(1, bins, frames) if "whisper" in config.model_type else torch.randn(1, FRAMES, bins)
+    if name == "inputs":  # of models that take whatever was embedded
+        return torch.randn(1, TOKENS, sizes(config, "d_model", "hidden_size", default=MAX_WIDTH)[0])
     if name == "past_values":
         return torch.randn(
             1, sizes(config, "context_length", default=FRAMES)[0], sizes(config, "num_input_channels", default=1)[0]
@@ -144,16 +156,27 @@ def input_of(name: str, config: Any) -> torch.Tensor | None:
     return None
 
 
+def module_of(config: Any) -> nn.Module:
+    """The model of a configuration: a plain one, or what else there is of its kind; with plain attention where it has that."""
+    from transformers import AutoBackbone, AutoModel, AutoModelForKeypointMatching
+
+    first: Exception | None = None
+    for kind in (AutoModel, AutoBackbone, AutoModelForKeypointMatching):
+        for options in ({"attn_implementation": "eager"}, {}):  # some have one implementation only
+            try:
+                return kind.from_config(config, **options)
+            except ValueError as error:
+                first = first or error
+    assert first is not None
+    raise first
+
+
 def transformers_example(name: str) -> Example:
-    from transformers import AutoModel
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     config = CONFIG_MAPPING[name]()
     shrink(config)
-    try:
-        module = AutoModel.from_config(config, attn_implementation="eager").eval()
-    except ValueError:  # some have one implementation only
-        module = AutoModel.from_config(config).eval()
+    module = module_of(config).eval()
     settings = inspect.signature(module.forward).parameters
     taken = [key for key in settings if key != "decoder_input_ids" or getattr(config, "is_encoder_decoder", False)]
     inputs = {key: value for key in taken if (value := input_of(key, config)) is not None}
