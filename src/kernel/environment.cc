@@ -4,6 +4,7 @@
 #include "codegen/kernel_cache.h"
 #include "ir/json/json.h"
 #include "ir/pass/names.h"
+#include "kernel/records.h"
 #include "runtime/extension.h"
 
 namespace tessera::kernel {
@@ -12,7 +13,10 @@ namespace {
 bool has_machine(const Target& target) { return target && target->kind->name == "llvm"; }
 
 /// Options and passes of graphs have done their work before there are kernels.
-bool is_option_of_kernels(const String& name) { return !name.str().starts_with("relay."); }
+bool is_option_of_kernels(const String& name) {
+  const bool is_of_records = name.str() == kRecords || name.str() == kShippedRecords;  // keys of kernels have their own
+  return !name.str().starts_with("relay.") && !is_of_records;
+}
 bool is_pass_of_kernels(const String& name) { return has_pass("tir.transform.", name.str()); }
 
 }  // namespace

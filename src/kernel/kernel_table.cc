@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "base/json.h"
 #include "base/progress.h"
 #include "base/run_tasks.h"
 #include "ir/prim/ops.h"
@@ -11,12 +12,24 @@
 
 namespace tessera::kernel {
 
-PrimFunc program_of(const KernelEntry& kernel, const CompileEnvironment& environment) {
-  const CompileEnvironment own = environment.on(kernel.target);
-  PrimFunc program = schedule_kernel(workload_of(kernel.primitive, kernel.target), own, kernel.name);
+namespace {
+
+PrimFunc as_entry(PrimFunc program, const KernelEntry& kernel) {
   program = with_attr(program, attr::kGlobalSymbol, String(kernel.name));
   program = with_attr(program, attr::kTarget, kernel.target);
   return with_attr(program, attr::kNoAlias, bool_imm(!kernel.overlaps));  // see allow_overlap
+}
+
+}  // namespace
+
+PrimFunc program_of(const KernelEntry& kernel, const CompileEnvironment& environment) {
+  const CompileEnvironment own = environment.on(kernel.target);
+  return as_entry(schedule_kernel(workload_of(kernel.primitive, kernel.target), own, kernel.name), kernel);
+}
+
+PrimFunc program_of(const KernelEntry& kernel, const CompileEnvironment& environment, const KernelChoice& choice) {
+  const CompileEnvironment own = environment.on(kernel.target);
+  return as_entry(schedule_kernel_as(workload_of(kernel.primitive, kernel.target), own, kernel.name, choice), kernel);
 }
 
 namespace {
@@ -75,7 +88,11 @@ const std::string& KernelTable::add(const relay::Function& primitive, const Targ
     if (known.target.same_as(target) && structural_equal(known.primitive, primitive)) return known.name;
   }
   KernelEntry entry{primitive, target, names_.fresh(prefix_ + "_" + kernel_name(primitive))};
-  if (cached_.is_on()) entry.key = cached_.key_of(primitive, entry.name);
+  if (cached_.is_on()) {
+    entry.key = cached_.key_of(primitive, entry.name);
+    const RecordedPlans recorded = recorded_plans(primitive, environment_.on(target));
+    if (!recorded.empty()) entry.key += "\n" + to_json(recorded);
+  }
   by_hash_.emplace(hash, entries_.size());
   by_name_.emplace(entry.name, entries_.size());
   std::optional<CachedKernel> cached = entry.key.empty() ? std::nullopt : CachedKernels::find(entry.key, false);

@@ -10,6 +10,7 @@
 #include "kernel/cached_kernels.h"
 #include "kernel/environment.h"
 #include "kernel/external.h"
+#include "kernel/schedule_kernel.h"
 #include "kernel/workload.h"
 #include "tir/function.h"
 
@@ -28,6 +29,8 @@ struct KernelEntry {
 
 /// The scheduled program of a kernel, as it goes into the library.
 PrimFunc program_of(const KernelEntry& kernel, const CompileEnvironment& environment);
+/// The same with decisions that are made already; an error where they do not fit.
+PrimFunc program_of(const KernelEntry& kernel, const CompileEnvironment& environment, const KernelChoice& choice);
 
 /// The kernels of a model, in order.
 struct KernelSet {

@@ -66,6 +66,7 @@ PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& env
   topi::BlockProgram program(function);
   State& state = program.state;
   Subject subject{.environment = environment, .kernel = kernel, .program = &program};
+  if (chosen) std::swap(subject.chosen, *chosen);
   if (!apply_cheapest(rules, RuleScope::Program, subject)) inline_stages(state, program.stages(), is_gpu);
   auto each_open_stage = [&](auto act) {
     for (const BlockRef& block : program.stages())
@@ -84,10 +85,7 @@ PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& env
       topi::split_divided_axes(state, block);
     });
   apply_to(RuleScope::Stage);
-  if (chosen) {
-    chosen->rules.insert(chosen->rules.end(), subject.chosen.rules.begin(), subject.chosen.rules.end());
-    chosen->plans.insert(chosen->plans.end(), subject.chosen.plans.begin(), subject.chosen.plans.end());
-  }
+  if (chosen) std::swap(subject.chosen, *chosen);
   PrimFunc out = program.finished();
   return is_gpu ? topi::bind_own_statements(out) : out;
 }

@@ -1,5 +1,9 @@
 #include "kernel/schedule_kernel.h"
 
+#include <fmt/format.h>
+
+#include <cstdio>
+
 #include "kernel/rules/group_rules.h"
 #include "kernel/schedule_rule.h"
 
@@ -21,15 +25,35 @@ void require_group_rule(const Workload& workload, const CompileEnvironment& envi
 
 }  // namespace
 
-PrimFunc schedule_kernel(const Workload& workload, const CompileEnvironment& environment, const std::string& name) {
+PrimFunc schedule_kernel_as(const Workload& workload, const CompileEnvironment& environment, const std::string& name,
+                            const KernelChoice& choice) {
   require_group_rule(workload, environment);
   Subject subject{.environment = environment, .kernel = name, .workload = &workload};
+  subject.chosen.recorded = choice.recorded;
+  subject.chosen.decisions = choice.decisions;
   ICHECK(apply_cheapest(schedule_rules(), RuleScope::Kernel, subject)) << "programs of blocks fit any kernel";
   std::string rules;
+  if (subject.chosen.next_recorded < subject.chosen.recorded.size())
+    throw Error(ScheduleError) << "nothing is decided by the rule "
+                               << rule_of(subject.chosen.recorded[subject.chosen.next_recorded]);
   for (const std::string& rule : subject.chosen.rules) rules += (rules.empty() ? "" : ", ") + rule;
   PrimFunc out = with_attr(subject.scheduled, kScheduleRule, String(rules));
   const std::vector<std::string>& plans = subject.chosen.plans;
   return plans.empty() ? out : with_attr(out, kSchedulePlans, Array<String>(plans.begin(), plans.end()));
+}
+
+PrimFunc schedule_kernel(const Workload& workload, const CompileEnvironment& environment, const std::string& name) {
+  RecordedPlans recorded = recorded_plans(workload.primitive, environment);
+  if (!recorded.empty()) {
+    try {
+      return schedule_kernel_as(workload, environment, name, {recorded});
+    } catch (const Error& error) {
+      const std::string what = error.message();
+      fmt::print(stderr, "warning: a tuning record does not fit the kernel {}, which rules schedule: {}\n", name,
+                 what.substr(0, what.find('\n')));
+    }
+  }
+  return schedule_kernel_as(workload, environment, name, {});
 }
 
 }  // namespace tessera::kernel

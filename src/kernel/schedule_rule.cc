@@ -28,6 +28,50 @@ struct Candidate {
   double cost = 0;
 };
 
+/// The rule that the record names next, with its knobs; nothing where the record says nothing about this scope.
+std::optional<Candidate> recorded_candidate(const std::vector<const ScheduleRule*>& open, Subject& subject) {
+  Choices& chosen = subject.chosen;
+  if (chosen.next_recorded >= chosen.recorded.size()) return {};
+  const ObjectRef recorded = chosen.recorded[chosen.next_recorded];
+  const std::string name = rule_of(recorded).str();
+  auto rule = std::find_if(open.begin(), open.end(), [&](const ScheduleRule* each) { return each->name == name; });
+  if (rule == open.end()) return {};
+  std::optional<Plan> plan = (*rule)->match(subject);
+  if (!plan || !plan->knobs) {  // a stage about which nothing is decided, or another one than was recorded
+    for (const ScheduleRule* other : open)
+      if (other != *rule && other->knobs && other->match(subject))
+        throw Error(ScheduleError) << "the rule " << name << " does not fit";
+    return {};
+  }
+  plan->knobs = with_knobs(plan->knobs, (*rule)->name, knobs_of(recorded));
+  ++chosen.next_recorded;
+  return Candidate{*rule, std::move(*plan), 0};
+}
+
+/// Does what the record says. False where it says nothing.
+bool apply_recorded(const std::vector<const ScheduleRule*>& open, Subject& subject) {
+  const size_t noted = subject.chosen.rules.size();
+  std::optional<Candidate> best = recorded_candidate(open, subject);
+  if (!best) return false;
+  best->rule->apply(subject, best->plan);
+  if (subject.program || subject.chosen.rules.size() == noted) subject.chosen.note(best->rule->name, best->plan.knobs);
+  return true;
+}
+
+/// Writes down which plans fit, the one that is chosen first.
+void note_decision(const std::vector<const ScheduleRule*>& open, RuleScope scope, Subject& subject,
+                   const Candidate& best) {
+  if (!subject.chosen.decisions) return;
+  Decision decision{scope, {}};
+  if (best.plan.knobs) decision.plans.emplace_back(best.rule, best.plan.knobs);
+  for (const ScheduleRule* rule : open) {
+    if (rule == best.rule || !rule->knobs) continue;
+    std::optional<Plan> plan = rule->match(subject);
+    if (plan && plan->knobs) decision.plans.emplace_back(rule, plan->knobs);
+  }
+  if (best.plan.knobs) subject.chosen.decisions->push_back(std::move(decision));
+}
+
 }  // namespace
 
 void Choices::note(const std::string& rule, const ObjectRef& knobs) {
@@ -59,6 +103,8 @@ bool apply_cheapest(const std::vector<ScheduleRule>& rules, RuleScope scope, Sub
   std::vector<const ScheduleRule*> open;  // in order of their least costs
   for (const ScheduleRule& rule : rules)
     if (rule.scope == scope && serves(rule, subject.environment)) open.push_back(&rule);
+  if (apply_recorded(open, subject)) return true;
+  if (scope == RuleScope::Program && !subject.chosen.recorded.empty()) return false;  // it was decided stage by stage
   std::vector<Candidate> found;
   size_t next = 0;
   for (;;) {
@@ -76,6 +122,7 @@ bool apply_cheapest(const std::vector<ScheduleRule>& rules, RuleScope scope, Sub
     if (found.empty()) return false;
     auto best = cheapest();
     const size_t noted = subject.chosen.rules.size();
+    note_decision(open, scope, subject, *best);
     if (!subject.program) {
       best->rule->apply(subject, best->plan);
       if (subject.chosen.rules.size() == noted) subject.chosen.note(best->rule->name, best->plan.knobs);
@@ -90,6 +137,7 @@ bool apply_cheapest(const std::vector<ScheduleRule>& rules, RuleScope scope, Sub
       if (error.kind() != ScheduleError) throw;
       subject.program->state.restore(before);
       report(*best->rule, subject, error);
+      if (subject.chosen.decisions && best->plan.knobs) subject.chosen.decisions->pop_back();
     }
     found.erase(best);
   }

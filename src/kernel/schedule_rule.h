@@ -10,11 +10,14 @@
 
 #include "kernel/environment.h"
 #include "kernel/kernel_tensors.h"
+#include "kernel/records.h"
 #include "kernel/workload.h"
 #include "tir/function.h"
 #include "topi/block_rule.h"
 
 namespace tessera::kernel {
+
+struct ScheduleRule;
 
 /// What a rule decides about.
 enum class RuleScope {
@@ -24,10 +27,19 @@ enum class RuleScope {
   Stage,      // any other stage
 };
 
+/// Plans of rules that fit one stage or one kernel, the chosen one first: what tuners search around.
+struct Decision {
+  RuleScope scope;
+  std::vector<std::pair<const ScheduleRule*, ObjectRef>> plans;  // rules with knobs, and the knobs
+};
+
 /// What was chosen for a kernel.
 struct Choices {
   std::vector<std::string> rules;  // that were applied, each once
   std::vector<std::string> plans;  // of those with knobs: "matmul(rows=13, vectors=2)"
+  RecordedPlans recorded;          // decisions that are made already, in order; empty: rules decide
+  size_t next_recorded = 0;
+  std::vector<Decision>* decisions = nullptr;  // where decisions are written down, with all plans that fit
 
   void note(const std::string& rule, const ObjectRef& knobs);
 };
@@ -75,6 +87,8 @@ struct ScheduleRule {
   std::function<void(Subject&, const Plan&)> apply;
   /// Of a plan on a machine (empty where the target is no CPU); `least_cost` where the rule has none.
   std::function<double(const Plan&, const topi::Machine&)> cost = {};
+  /// The type of its plans; null where they have no knobs.
+  const TypeInfo* knobs = nullptr;
 };
 
 /// All rows.
@@ -83,7 +97,7 @@ const std::vector<ScheduleRule>& schedule_rules();
 bool serves(const ScheduleRule& rule, const CompileEnvironment& environment);
 
 /// Applies the cheapest of the rules of that scope that match, the first of equals, and notes its name. False where none
-/// matches. A rule that matches and then fails is reported as a warning that names it and the kernel, the program is put back,
+/// matches. Where a record says what is decided, that is done, and an error is that of the record. A rule that matches and then fails is reported as a warning that names it and the kernel, the program is put back,
 /// and the next one is taken; an error in a rule of whole kernels is the user's to see, and goes on.
 bool apply_cheapest(const std::vector<ScheduleRule>& rules, RuleScope scope, Subject& subject);
 /// How many rules have matched and then failed in this process.

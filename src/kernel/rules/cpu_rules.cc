@@ -22,6 +22,12 @@ using schedule::State;
 State& state_of(Subject& subject) { return subject.program->state; }
 const topi::Machine& machine_of(const Subject& subject) { return subject.environment.machine; }
 
+template <class P>
+constexpr const TypeInfo* knobs_type() {
+  if constexpr (requires(P plan) { plan.knobs; }) return &type_of<typename decltype(P::knobs)::Node>;
+  else return nullptr;
+}
+
 /// A rule that is a planner (state, block, machine) -> optional plan, and what does as the plan says. The member `knobs` of a
 /// plan, where it has one, is what may be moved.
 template <class P>
@@ -43,7 +49,9 @@ ScheduleRule planned(const char* name, double least_cost,
             P found = plan.as<P>();
             if constexpr (requires { found.knobs; }) found.knobs = downcast<decltype(found.knobs)>(plan.knobs);
             apply(state_of(subject), subject.block, found);
-          }};
+          },
+          {},
+          knobs_type<P>()};
 }
 
 std::optional<Plan> match_winograd(Subject& subject) {
@@ -165,8 +173,15 @@ void apply_concatenate(Subject& subject, const Plan& parts) {
 
 std::vector<ScheduleRule> cpu_rules() {
   return {
-      {"winograd", "llvm", RuleScope::Program, 0, match_winograd, apply_winograd},
-      {"matmul", "llvm", RuleScope::Reduction, 0, match_matmul, apply_matmul},
+      {"winograd",
+       "llvm",
+       RuleScope::Program,
+       0,
+       match_winograd,
+       apply_winograd,
+       {},
+       &type_of<topi::WinogradKnobsNode>},
+      {"matmul", "llvm", RuleScope::Reduction, 0, match_matmul, apply_matmul, {}, &type_of<topi::MatmulPlanNode>},
       planned<topi::Windows>("pool", 1, plan_pool, apply_pool),
       planned<topi::ContractionPlan>("contraction", 2, plan_contraction, topi::tile_contraction),
       planned<topi::DotPlan>("dot", 3, topi::plan_dot, topi::tile_dot),

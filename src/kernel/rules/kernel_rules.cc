@@ -10,7 +10,9 @@
 #include "relay/op_names.h"
 #include "te/create_prim_func.h"
 #include "te/prim_func.h"
+#include "topi/cpu/contraction/attention.h"
 #include "topi/cpu/nbits/nbits_matmul.h"
+#include "topi/cpu/rows.h"
 
 namespace tessera::kernel {
 namespace {
@@ -38,7 +40,8 @@ PrimFunc by_blocks(Subject& subject, const KernelTensors& tensors) {
 }
 
 /// A group whose operators are computed as `make` says, and scheduled so where that says it too.
-ScheduleRule group(const char* name, GroupRule (*make)(const relay::FunctionNode*, const CompileEnvironment&)) {
+ScheduleRule group(const char* name, GroupRule (*make)(const relay::FunctionNode*, const CompileEnvironment&),
+                   const TypeInfo* knobs = nullptr) {
   return {name,
           "llvm",
           RuleScope::Kernel,
@@ -56,7 +59,9 @@ ScheduleRule group(const char* name, GroupRule (*make)(const relay::FunctionNode
             subject.scheduled = kernel.schedule
                                     ? by_te_schedule(kernel.schedule(tensors.outputs), tensors, subject.kernel)
                                     : by_blocks(subject, tensors);
-          }};
+          },
+          {},
+          knobs};
 }
 
 /// The TE schedule of the anchor's implementation: TE templates, and strategies and schedules of users.
@@ -117,8 +122,8 @@ void apply_matmul_nbits(Subject& subject, const Plan& plan) {
 std::vector<ScheduleRule> kernel_rules() {
   return {
       {"leading_axes", "llvm", RuleScope::Kernel, -1, match_leading_axes, apply_leading_axes},
-      group("attention", attention_rule),
-      group("rows", rows_rule),
+      group("attention", attention_rule, &type_of<topi::AttentionPlanNode>),
+      group("rows", rows_rule, &type_of<topi::RowsKnobsNode>),
       group("resample", resample_rule),
       {"recurrent", "llvm", RuleScope::Kernel, 0, match_recurrent, apply_recurrent},
       {"recurrent_in_a_thread", "gpu", RuleScope::Kernel, 0, match_recurrent, apply_recurrent},

@@ -1,0 +1,54 @@
+#pragma once
+// Files of records: one JSON object a line, appended while tuning.
+//
+//   {"tessera_record": 1, "state": "trial" | "confirmed", "kernel": "fused_nn_dense", "workload": "0a1b...", "target": "llvm ...",
+//    "machine": "znver4 avx512 2", "plans": [["matmul", {"rows": 6, ...}]], "seconds": [...], "rule_seconds": 0.0012, "error": 0,
+//    "message": ""}
+//
+// Trials are what was measured; confirmed records won against the rule's own plan when both were measured in turns, and only they
+// decide about kernels.
+
+#include <string>
+#include <vector>
+
+#include "kernel/records.h"
+
+namespace tessera::kernel {
+
+struct TuningRecord {
+  bool is_confirmed = false;
+  std::string kernel, workload, target, machine;
+  RecordedPlans plans;
+  std::vector<double> seconds;
+  double rule_seconds = 0;  // by the rule's own plan, in the same turns; of confirmed ones
+  int error = 0;            // a number of v0.10's records (tune/measure.h); 0: it ran
+  std::string message;
+};
+
+std::string to_line(const TuningRecord& record);
+
+struct RecordFile {
+  std::vector<TuningRecord> records;
+  std::vector<std::string> skipped;  // "line 3: its version is 7, and this is 1"
+  /// Of confirmed records, the last of each workload.
+  Map<String, ObjectRef> plans() const;
+};
+/// Lines that are broken, of a newer version or of another tuner are skipped, and told.
+RecordFile read_records(std::string_view text);
+/// A FileError where it cannot be read, a ValueError where it is larger than any file of records.
+RecordFile load_records(const std::string& path);
+
+/// Appends whole lines: whoever reads the file, or is killed, never sees a part of one. What an earlier writer left half is ended.
+class RecordWriter {
+ public:
+  explicit RecordWriter(const std::string& path);
+  ~RecordWriter();
+  RecordWriter(const RecordWriter&) = delete;
+  void write(const TuningRecord& record);
+
+ private:
+  std::string path_;
+  int file_ = -1;
+};
+
+}  // namespace tessera::kernel
