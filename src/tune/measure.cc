@@ -1,5 +1,7 @@
 #include "tune/measure.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/run_tasks.h"
@@ -41,6 +43,33 @@ Any call_with(const PackedFunc& function, const std::vector<Any>& args) {
   return result;
 }
 
+template <class T>
+bool agree_as(const std::string& a, const std::string& b) {
+  const auto *x = reinterpret_cast<const T*>(a.data()), *y = reinterpret_cast<const T*>(b.data());
+  const size_t count = a.size() / sizeof(T);
+  double most = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (std::isfinite(x[i])) most = std::max(most, std::abs(static_cast<double>(x[i])));
+  constexpr double kRelative = 1e-3, kAbsolute = 1e-6;
+  for (size_t i = 0; i < count; ++i) {
+    const bool are_finite = std::isfinite(x[i]) && std::isfinite(y[i]);
+    if (are_finite ? std::abs(static_cast<double>(x[i]) - static_cast<double>(y[i])) > kRelative * most + kAbsolute
+                   : std::isnan(x[i]) != std::isnan(y[i]))
+      return false;
+  }
+  return true;
+}
+
+/// Sums may be added up in another order; those of 16 bits are not compared.
+bool agree(const NDArray& a, const NDArray& b) {
+  std::string x(a.bytes(), 0), y(b.bytes(), 0);
+  a.copy_to_bytes(x.data(), x.size());
+  b.copy_to_bytes(y.data(), y.size());
+  if (a.dtype() == DataType::Float(32)) return agree_as<float>(x, y);
+  if (a.dtype() == DataType::Float(64)) return agree_as<double>(x, y);
+  return a.dtype().is_float() || a.dtype().bits == 16 || x == y;
+}
+
 }  // namespace
 
 std::vector<std::string> build_candidates(const std::vector<IRModule>& lowered, const std::vector<std::string>& paths,
@@ -58,20 +87,13 @@ std::vector<std::string> build_candidates(const std::vector<IRModule>& lowered, 
   return problems;
 }
 
-RunResult CandidateRunner::run(const std::string& path, const std::string& function,
-                               const std::vector<TensorSpec>& specs, const RunOptions& options) {
+RunResult CandidateRunner::guarded(const RunOptions& options,
+                                   const std::function<RunResult(rpc::ClientSession&)>& act) {
   std::shared_ptr<rpc::ClientSession> open;
   try {
     open = session();
     open->set_answer_timeout(options.timeout);
-    Module library = load(*open, path);
-    DLDevice device = make_device(open->masked(options.device_type), 0);
-    std::vector<Any> args = make_args(*open, specs, device);
-    PackedFunc measure =
-        open->get_function("runtime.RPCTimeEvaluator")(library, function, options.device_type, 0, options.number,
-                                                       options.repeat, options.min_repeat_ms, 100, 0, 1, std::string())
-            .to<PackedFunc>();
-    return {MeasureError::None, "", times_of(call_with(measure, args).to<Bytes>())};
+    return act(*open);
   } catch (const Error& error) {
     if (open && !open->is_closed()) return failed(MeasureError::RuntimeDevice, error.what());
     std::string end = drop();
@@ -79,6 +101,39 @@ RunResult CandidateRunner::run(const std::string& path, const std::string& funct
       return failed(MeasureError::RunTimeout, "it ran longer than " + to_text(options.timeout) + " s");
     return failed(MeasureError::RuntimeDevice, end.empty() ? error.what() : "its process ended with " + end);
   }
+}
+
+RunResult CandidateRunner::run(const std::string& path, const std::string& function,
+                               const std::vector<TensorSpec>& specs, const RunOptions& options) {
+  return guarded(options, [&](rpc::ClientSession& open) -> RunResult {
+    Module library = load(open, path);
+    DLDevice device = make_device(open.masked(options.device_type), 0);
+    std::vector<Any> args = make_args(open, specs, device);
+    PackedFunc measure =
+        open.get_function("runtime.RPCTimeEvaluator")(library, function, options.device_type, 0, options.number,
+                                                      options.repeat, options.min_repeat_ms, 100, 0, 1, std::string())
+            .to<PackedFunc>();
+    return {MeasureError::None, "", times_of(call_with(measure, args).to<Bytes>())};
+  });
+}
+
+RunResult CandidateRunner::compare(const std::string& first, const std::string& second, const std::string& function,
+                                   const std::vector<TensorSpec>& specs, size_t inputs, const RunOptions& options) {
+  return guarded(options, [&](rpc::ClientSession& open) -> RunResult {
+    DLDevice device = make_device(open.masked(options.device_type), 0);
+    const std::vector<Any> args = make_args(open, specs, device);
+    std::vector<NDArray> results[2];
+    for (int side = 0; side < 2; ++side) {
+      std::vector<Any> own = args;
+      for (size_t i = inputs; i < specs.size(); ++i) own[i] = NDArray::empty(specs[i].shape, specs[i].dtype, device);
+      call_with(load(open, side ? second : first).get_function(function), own);
+      for (size_t i = inputs; i < specs.size(); ++i) results[side].push_back(own[i].to<NDArray>().copy_to({kDLCPU, 0}));
+    }
+    for (size_t i = 0; i < results[0].size(); ++i)
+      if (!agree(results[0][i], results[1][i]))
+        return failed(MeasureError::WrongAnswer, "result " + std::to_string(i) + " is not that of the rule's own plan");
+    return {};
+  });
 }
 
 }  // namespace tessera::tune

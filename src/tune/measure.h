@@ -50,8 +50,12 @@ struct RunResult {
 class CandidateRunner {
  public:
   virtual ~CandidateRunner() = default;
-  RunResult run(const std::string& path, const std::string& function, const std::vector<TensorSpec>& args,
-                const RunOptions& options);
+  virtual RunResult run(const std::string& path, const std::string& function, const std::vector<TensorSpec>& args,
+                        const RunOptions& options);
+  /// Runs two libraries on the same random tensors; a wrong answer where a result of the second is another. `inputs` of `args` are
+  /// inputs, the others results.
+  virtual RunResult compare(const std::string& first, const std::string& second, const std::string& function,
+                            const std::vector<TensorSpec>& args, size_t inputs, const RunOptions& options);
 
  protected:
   /// The session, opened where there is none.
@@ -60,6 +64,9 @@ class CandidateRunner {
   virtual Module load(rpc::ClientSession& session, const std::string& path) = 0;
   /// Ends a session that has failed; how it ended, where that is known.
   virtual std::string drop() = 0;
+
+ private:
+  RunResult guarded(const RunOptions& options, const std::function<RunResult(rpc::ClientSession&)>& act);
 };
 
 /// In a worker process of this machine, which reads the libraries where they are.
