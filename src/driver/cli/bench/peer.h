@@ -1,12 +1,10 @@
 #pragma once
 // Another runtime in a process of its own (python/tessera/bench_peers.py), asked over a pipe.
 
-#include <sys/types.h>
-
-#include <cstdio>
 #include <string>
 #include <vector>
 
+#include "driver/cli/python_process.h"
 #include "runtime/ndarray.h"
 
 namespace tessera::cli {
@@ -25,9 +23,6 @@ class Peer {
     std::vector<std::string> layers = {};  // values inside the model that are wanted as further outputs
   };
   explicit Peer(const Request& request);
-  ~Peer();
-  Peer(const Peer&) = delete;
-  Peer& operator=(const Peer&) = delete;
 
   std::string name, version;
   std::vector<std::string> outputs;  // their names
@@ -41,11 +36,8 @@ class Peer {
 
  private:
   Map<String, ObjectRef> ask(const Map<String, ObjectRef>& request);
-  void start();
-  void end();
 
-  pid_t process_ = -1;
-  FILE *to_ = nullptr, *from_ = nullptr;
+  PythonProcess process_;
 };
 
 }  // namespace tessera::cli
