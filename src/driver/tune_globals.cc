@@ -2,9 +2,11 @@
 
 #include "driver/build_module.h"
 #include "driver/compile_model.h"
+#include "driver/relay_build.h"
 #include "runtime/containers.h"
 #include "runtime/registry.h"
 #include "tune/measure.h"
+#include "tune/task.h"
 
 namespace tessera {
 namespace {
@@ -56,7 +58,46 @@ Array<String> build_candidates(Array<IRModule> lowered, Array<String> paths, Tar
   return out;
 }
 
+/// The kernels of a model as rules plan them: [workload, name, primitive function, decisions, lanes of float32], decisions as lists
+/// of [rule, knobs] that fit, the chosen one first.
+Array<ObjectRef> model_kernels(const IRModule& mod, const Map<String, NDArray>& params, const Target& target) {
+  IRModule own = mod.copy();
+  auto main = downcast<relay::Function>(own.lookup("main"));
+  own.update(own.get_global_var("main"), relay::bind_params_by_name(main, params));
+  const IRModule fused = relay::optimize(own, make_compilation_config({target}, {}));
+  const auto environment = kernel::CompileEnvironment::make(target, host_of(target, nullptr), PassContext::current());
+  Array<ObjectRef> out;
+  for (const tune::Task& task : tune::extract_tasks(fused, environment)) {
+    Array<ObjectRef> decisions;
+    for (const kernel::Decision& decision : task.decisions) {
+      Array<ObjectRef> plans;
+      for (const auto& [rule, knobs] : decision.plans)
+        plans.push_back(Array<ObjectRef>{String(rule->name), kernel::knob_values(knobs)});
+      decisions.push_back(plans);
+    }
+    const int64_t lanes = environment.machine ? environment.machine->vector_bytes / 4 : 1;
+    out.push_back(Array<ObjectRef>{String(task.workload), String(task.kernel.name), task.kernel.primitive, decisions,
+                                   number_boxes.box_int(lanes)});
+  }
+  return out;
+}
+
+/// Why a kernel cannot be planned so; "" where it can.
+std::string why_plans_do_not_fit(const relay::Function& primitive, const Target& target,
+                                 const kernel::RecordedPlans& plans) {
+  const auto environment = kernel::CompileEnvironment::make(target, host_of(target, nullptr), PassContext::current());
+  try {
+    kernel::check_plans(plans);
+    kernel::program_of({primitive, target, kernel::kernel_name(primitive)}, environment, {plans});
+    return "";
+  } catch (const Error& error) {
+    return error.message();
+  }
+}
+
 Globals tune_globals{
+    {"tune.ModelKernels", model_kernels},
+    {"tune.WhyPlansDoNotFit", why_plans_do_not_fit},
     {"tune.BuildCandidates", build_candidates},
     {"tune.LocalRunner",
      [](std::string program) { return make_module<RunnerModule>(tune::make_local_runner(program)); }},

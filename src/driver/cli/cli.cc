@@ -104,6 +104,7 @@ int run(int argc, char** argv) {
   add_cache(app);
   add_doctor(app);
   add_targets(app);
+  add_tune(app);
   add_completion(app);
   add_unavailable(app);
   try {

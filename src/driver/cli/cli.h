@@ -28,6 +28,7 @@ void add_quantize(CLI::App& app);
 void add_rpc(CLI::App& app);
 void add_run(CLI::App& app);
 void add_targets(CLI::App& app);
+void add_tune(CLI::App& app);
 void add_unavailable(CLI::App& app);
 
 /// How often -v was given. Commands that have it say more.

@@ -1,7 +1,10 @@
 #include "driver/cli/model_flags.h"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+
+#include "kernel/record_lines.h"
 
 namespace tessera::cli {
 namespace {
@@ -34,6 +37,17 @@ bool is_true(const std::vector<std::pair<std::string, std::string>>& options, co
   for (const auto& [key, value] : options)
     if (key == name) return value == "1" || value == "true" || value == "True";
   return false;
+}
+
+/// Confirmed plans of a file of records; what it also holds is told.
+Map<String, ObjectRef> plans_of_file(const std::string& path) {
+  const kernel::RecordFile file = kernel::load_records(path);
+  constexpr size_t kTold = 5;
+  for (size_t i = 0; i < std::min(kTold, file.skipped.size()); ++i)
+    fmt::print(stderr, "warning: {}: skipped {}\n", path, file.skipped[i]);
+  if (file.skipped.size() > kTold)
+    fmt::print(stderr, "warning: {}: skipped {} more lines\n", path, file.skipped.size() - kTold);
+  return file.plans();
 }
 
 }  // namespace
@@ -76,7 +90,7 @@ void CompileFlags::add_to(CLI::App& command) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command.add_option("--disabled-pass", disabled_pass, "Passes that do not run, with commas between");
-  command.add_option("--tuning-records", tuning_records, "A log of AutoTVM or the auto-scheduler");
+  command.add_option("--tuning-records", tuning_records, "A file that `tessera tune` wrote");
   command.add_option("--module-name", module_name, "The name of the compiled model")->capture_default_str();
   command
       .add_option("--executor", executor,
@@ -122,14 +136,13 @@ CompileOptions CompileFlags::options_but_target() const {
   if (is_true(runtime_options, "cpp-system-lib"))
     missing("--runtime-cpp-system-lib", "leave it out: a package holds a library that is loaded");
   if (!pool_flags.empty()) missing("--" + pool_flags[0], "memory pools serve ahead-of-time compilation; leave it out");
-  if (!tuning_records.empty())
-    missing("--tuning-records", "records of tuning cannot be applied; leave it out and kernels are scheduled by rules");
   CompileOptions out;
   out.opt_level = opt_level;
   out.executor = executor;
   out.link_params = is_true(executor_options, "graph-link-params");
   out.disabled_pass = parse_pass_list(disabled_pass);
   out.pass_config = parse_pass_configs({pass_config.begin(), pass_config.end()});
+  if (!tuning_records.empty()) out.pass_config.set(kernel::kRecords, plans_of_file(tuning_records));
   out.desired_layout = desired_layout;
   out.precision = precision == "int8" ? "fp32" : precision;
   out.module_name = module_name;

@@ -350,10 +350,7 @@ def test_formats_that_cannot_be_read_exit_with_5(tool, tmp_path, name, part):
     assert "No such file" in tool("compile", tmp_path / "missing.onnx", code=4)
 
 
-def test_tuning_and_microcontrollers_are_rejected_after_their_flags_are_read(tool, model):
-    assert "tuning" in tool("tune", model[0], "-o", "log", "--trials", 4, "--tuner", "ga", "--target", "llvm", code=4)
-    tool("tune", model[0], code=2)
-    tool("tune", model[0], "-o", "log", "--tuner", "fork", code=2)
+def test_microcontrollers_are_rejected(tool):
     assert "microcontrollers" in tool("micro", "create-project", "x", "m.tar", "zephyr", code=4)
 
 

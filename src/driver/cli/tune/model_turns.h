@@ -1,0 +1,14 @@
+#pragma once
+// Two compiled models measured in turns.
+
+#include <utility>
+
+#include "driver/compile_model.h"
+
+namespace tessera::cli {
+
+/// Medians of the seconds of a run of each, on random inputs of these shapes; `seconds` of measuring each.
+std::pair<double, double> seconds_in_turns(const CompiledModel& before, const CompiledModel& after,
+                                           const InputShapes& shapes, double seconds);
+
+}  // namespace tessera::cli

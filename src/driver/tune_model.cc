@@ -1,0 +1,93 @@
+#include "driver/tune_model.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/progress.h"
+#include "driver/build_module.h"
+#include "driver/executor/kernel_library.h"
+
+namespace tessera {
+namespace {
+
+PassContext context_of(const CompileOptions& options) {
+  PassContextNode node;
+  node.opt_level = options.opt_level;
+  node.disabled_pass = options.disabled_pass;
+  node.config = options.pass_config;
+  return PassContext::create(std::move(node));
+}
+
+CompileOptions with_records(CompileOptions options, const Map<String, ObjectRef>& plans) {
+  options.pass_config.set(kernel::kRecords, plans);
+  options.pass_config.set(kernel::kShippedRecords, number_boxes.box_bool(false));
+  return options;
+}
+
+}  // namespace
+
+std::string worker_program() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<const void*>(&worker_program), &info) || !info.dli_fname) return "tessera-rpc-server";
+  const std::filesystem::path folder = std::filesystem::path(info.dli_fname).parent_path();
+  for (const auto& path : {folder.parent_path() / "bin" / "tessera-rpc-server", folder / "tessera-rpc-server"})
+    if (std::filesystem::exists(path)) return path.string();
+  throw Error(ValueError) << "the program tessera-rpc-server, which runs what is tuned, is not in "
+                          << (folder.parent_path() / "bin").string();
+}
+
+CompiledModel ModelTuner::compile(const Map<String, ObjectRef>& plans) const {
+  return compile_model(model_, with_records(options_.compile, plans));
+}
+
+ModelTuner::ModelTuner(const LoadedModel& model, TuneModelOptions options,
+                       std::unique_ptr<tune::CandidateRunner> runner)
+    : model_(model), options_(std::move(options)), runner_(std::move(runner)) {
+  before_ = compile({});
+  begin_stage("find kernels");
+  const PassContext passes = context_of(with_records(options_.compile, {}));
+  const Target host = host_of(options_.compile.target, nullptr);
+  const auto environment = kernel::CompileEnvironment::make(options_.compile.target, host, passes);
+  tasks_ = tune::extract_tasks(before_.optimized, environment);
+  auto build = [environment, host](const IRModule& scheduled, const std::string& path) {
+    Map<Target, IRModule> programs;
+    programs.set(environment.target, scheduled);
+    const Map<Target, IRModule> lowered = relay::lower_kernels(programs, environment);
+    export_library(tessera::build(lowered, host, environment.passes), path);
+  };
+  tuner_ = std::make_unique<tune::Tuner>(tasks_, environment, build, *runner_, options_.tune);
+  for (const std::string& file : options_.earlier) resumed_ += tuner_->resume(kernel::load_records(file));
+  writer_ = std::make_unique<kernel::RecordWriter>(options_.output);
+  tuner_->write_to(writer_.get());
+}
+
+void ModelTuner::take_winners(std::vector<tune::Winner> winners, const CompareModels& compare, TunedModel* out) {
+  std::sort(winners.begin(), winners.end(), [](const auto& a, const auto& b) { return a.gain > b.gain; });
+  while (!winners.empty()) {
+    Map<String, ObjectRef> plans;
+    for (const tune::Winner& winner : winners) plans.set(winner.record.workload, winner.record.plans);
+    const auto [rule_seconds, seconds] = compare(before_, compile(plans));
+    out->rule_seconds = rule_seconds;
+    if (seconds < rule_seconds) {
+      out->seconds = seconds;
+      out->confirmed = winners.size();
+      for (const tune::Winner& winner : winners) writer_->write(winner.record);
+      return;
+    }
+    winners.resize(winners.size() / 2);
+  }
+  out->seconds = out->rule_seconds;
+}
+
+TunedModel ModelTuner::run(tune::TuneListener& listener, const CompareModels& compare) {
+  TunedModel out;
+  out.tasks = tasks_;
+  out.resumed = resumed_;
+  tuner_->search(listener);
+  take_winners(tuner_->confirm(listener), compare, &out);
+  return out;
+}
+
+}  // namespace tessera
