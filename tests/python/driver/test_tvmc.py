@@ -414,9 +414,10 @@ def test_a_package_for_another_device_says_for_which(tmp_path):
 # ---- tuning ----------------------------------------------------------------------------------------------------------
 
 
-def test_tuning_says_that_it_is_not_there():
-    with pytest.raises(TVMCException, match="tuning is not there yet"):
-        tvmc.tune(dense_model(), target="llvm", trials=4, repeat=1, number=1, parallel=1)
+def test_tuning_gives_the_path_of_its_records():
+    model = dense_model()
+    path = tvmc.tune(model, target="llvm", trials=2, repeat=1, number=1, parallel=1)
+    assert path == model.default_tuning_records_path() and "tessera_record" in Path(path).read_text()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...ir.transform import PassContext
 from ...relay.backend import Executor, Runtime
 from ...relay.backend.executor_factory import GraphExecutorFactoryModule
 from ...relay.build_module import check_supported
@@ -59,7 +60,11 @@ def compile_model(
     passes = disabled_pass if isinstance(disabled_pass, str) else ",".join(disabled_pass or [])
     with from_core():
         check_supported(executor or Executor("graph"), runtime)
-    _look_for_records(tvmc_model, tuning_records)
+    configs = parse_configs(pass_context_configs)
+    records = _records(tvmc_model, tuning_records)
+    if records is not None:
+        with PassContext(opt_level=opt_level):
+            configs["kernel.records"] = _plans_of_records(tvmc_model, target, records)
 
     options = {
         "target": target,
@@ -67,7 +72,7 @@ def compile_model(
         "executor": "vm" if use_vm else executor.name if executor is not None else "",
         "link_params": executor is not None and bool(executor["link-params"]),
         "disabled_pass": [name for name in parse_pass_list_str(passes) if name],
-        "pass_config": parse_configs(pass_context_configs),
+        "pass_config": configs,
         "desired_layout": desired_layout or "",
         "precision": precision,
         "module_name": mod_name or "default",
@@ -170,16 +175,44 @@ def _check(model: Any, opt_level: Any, output_format: str, workspace_pools: Any)
         raise TVMCException("memory pools (workspace_pools) serve ahead-of-time compilation, which is not there yet")
 
 
-def _look_for_records(model: TVMCModel, tuning_records: str | os.PathLike | None) -> None:
-    """Records are not used yet: an error where they are asked for, a warning where the model brings them."""
+def _records(model: TVMCModel, tuning_records: str | os.PathLike | None) -> str | None:
+    """The file of records: the one that is given, else that of the model where `tune` wrote one."""
     if tuning_records:
         if not os.path.isfile(tuning_records):
             raise TVMCException(f"there are no tuning records at {os.fspath(tuning_records)}")
-        raise TVMCException(
-            f"tuning records ({os.fspath(tuning_records)}) cannot be used yet; without them the built-in rules choose schedules"
-        )
-    if os.path.isfile(model.default_tuning_records_path()):
-        warnings.warn("the model's tuning records are not used: that is not there yet", stacklevel=3)
+        return os.fspath(tuning_records)
+    own = model.default_tuning_records_path()
+    return own if os.path.isfile(own) else None
+
+
+def _plans_of_records(model: TVMCModel, target: Target, path: str) -> dict[str, Any]:
+    """Plans by workload, of `tune`'s own lines and of AutoTVM's; what cannot be used is told."""
+    with from_core():
+        records, plans, skipped = _ffi_api.look_at_records(path)
+    out = dict(plans.items())
+    lines = [str(line) for line in skipped]
+    if any("a record of AutoTVM" in line for line in lines):
+        lines = [line for line in lines if "a record of AutoTVM" not in line]
+        out.update(_plans_of_autotvm(model, target, path))
+    if lines:
+        more = f", and {len(lines) - 3} more" if len(lines) > 3 else ""
+        warnings.warn(f"{path}: {int(records)} records; skipped {'; '.join(lines[:3])}{more}", stacklevel=4)
+    return out
+
+
+def _plans_of_autotvm(model: TVMCModel, target: Target, path: str) -> dict[str, Any]:
+    """What a log of AutoTVM says about the kernels of the model."""
+    from ... import autotvm
+    from ...autotvm.task.history import plans_of_context
+
+    context = autotvm.apply_history_best(path)
+    found = plans_of_context(model.mod, model.params, target, context)
+    count = len({workload for table in (context.best_by_targetkey,) for _, workload in table})
+    warnings.warn(
+        f"{path}: of the {count} workloads that AutoTVM measured, {len(found)} decide about kernels of this model",
+        stacklevel=5,
+    )
+    return found
 
 
 def add_compile_parser(subparsers: Any, _: Any, json_params: list[dict[str, Any]]) -> None:
