@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import warnings
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from .._ffi.registry import get_global_func
 from ..contrib import graph_executor
 from ..ir import Array, GlobalVar
 from ..ir.module import IRModule
+from ..ir.transform import PassContext
 from ..runtime import ndarray as nd
 from ..runtime.module import Module
 from ..target import Target
@@ -85,6 +87,22 @@ def build(
     )
 
 
+@contextlib.contextmanager
+def records_of_history(mod: IRModule, params: Any, targets: list[Target]) -> Iterator[None]:
+    """What AutoTVM's contexts (`autotvm.apply_history_best`) know of the kernels is among the records that the build looks into."""
+    from ..autotvm.task.history import context_with_records, plans_of_context
+
+    context = context_with_records()
+    if context is None or len(targets) != 1 or targets[0].kind.name != "llvm":
+        yield
+        return
+    outer = PassContext.current()
+    plans = plans_of_context(mod, params, targets[0], context)
+    config = {**dict(outer.config.items()), "kernel.records": {**plans, **dict(outer.config.get("kernel.records", {}).items())}}
+    with PassContext(outer.opt_level, list(outer.required_pass), list(outer.disabled_pass), list(outer.instruments), config):
+        yield
+
+
 class BuildModule:
     """Compiles modules step by step; `relay.build` is the short way."""
 
@@ -111,7 +129,8 @@ class BuildModule:
         targets = _targets(target, target_host)
         self.target = targets[0] if len(targets) == 1 else targets
         compile_graph = get_global_func("relay.build_module.build_graph")
-        self._built = compile_graph(mod, targets, _tensors(params or {}), mod_name or "default")
+        with records_of_history(mod, params, targets):
+            self._built = compile_graph(mod, targets, _tensors(params or {}), mod_name or "default")
         if self.executor["link-params"]:
             link = get_global_func("tvm.runtime.link_params")
             self._built = {**dict(self._built.items()), "lib": link(self._built["lib"], self._built["params"])}

@@ -161,11 +161,6 @@ def test_trials_that_bring_nothing_end_the_search():
     assert 0 < len(monitor.trial_scores()) <= 25
 
 
-def test_operators_of_models_have_no_templates():
-    with pytest.raises(NotImplementedError, match="built-in rules schedule them"):
-        autotvm.task.extract_from_program(tessera.IRModule(), {}, "llvm")
-
-
 @pytest.mark.skipif(importlib.util.find_spec("xgboost") is None, reason="needs the package xgboost")
 def test_a_learned_model_finds_what_is_fast():
     task = autotvm.task.create("test_autotvm/matmul", (256,), "llvm")

@@ -9,6 +9,7 @@ from .dispatcher import (
     FallbackContext,
 )
 from .entities import AnnotateEntity, OtherOptionEntity, ReorderEntity, SplitEntity
+from .relay_integration import extract_from_multiple_program, extract_from_program
 from .space import ConfigEntity, ConfigSpace, FallbackConfigEntity, InstantiationError
 from .task import (
     FlopCalculationError,
@@ -16,13 +17,11 @@ from .task import (
     args_to_workload,
     compute_flop,
     create,
-    extract_from_multiple_program,
-    extract_from_program,
     get_config,
     serialize_args,
     template,
 )
-from .topi_integration import register_topi_compute, register_topi_schedule
+from .topi_integration import TaskExtractEnv, register_topi_compute, register_topi_schedule
 
 __all__ = [
     "AnnotateEntity",
@@ -41,6 +40,7 @@ __all__ = [
     "ReorderEntity",
     "SplitEntity",
     "Task",
+    "TaskExtractEnv",
     "args_to_workload",
     "compute_flop",
     "create",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -22,8 +23,6 @@ __all__ = [
     "compute_flop",
     "create",
     "deserialize_args",
-    "extract_from_multiple_program",
-    "extract_from_program",
     "get_config",
     "serialize_args",
     "template",
@@ -125,7 +124,7 @@ class Task:
         self.args = args
         self.kwargs: dict[str, Any] = {}
         self.config_space: Any = None
-        self.func = TASK_TABLE.get(name) or functools.partial(_missing_task, name)
+        self.func = find_template(name) or functools.partial(_missing_task, name)
         self._workload: Any = None
         self.flop: Any = None
         self.target: Any = None
@@ -156,6 +155,13 @@ class Task:
         return f"Task(func_name={self.name}, args={self.args}, kwargs={self.kwargs}, workload={self.workload})"
 
 
+def find_template(name: str) -> Any:
+    """The template of that name, those of operators of models among them; None where there is none."""
+    if name not in TASK_TABLE:
+        importlib.import_module("tessera.autotvm.templates")
+    return TASK_TABLE.get(name)
+
+
 def _missing_task(name: str, *_: Any, **__: Any) -> Any:
     raise RuntimeError(
         f"Attempting to invoke a missing task {name}."
@@ -180,7 +186,7 @@ def create(task_name: str, args: Any, target: Any, target_host: Any = None) -> T
 
 
 _COUNTED = ("Add", "Sub", "Mul", "Div", "Mod", "FloorDiv", "FloorMod", "Max", "Min")
-_COMPARED = ("EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or")
+_COMPARED = ("EQ", "NE", "LT", "LE", "GT", "GE", "And", "Or")  # v0.10 counts them too
 
 
 def _operations(expr: Any) -> int:
@@ -194,12 +200,10 @@ def _operations(expr: Any) -> int:
         if len(expr.source) != 1:
             raise FlopCalculationError("Found multiple output in the source of reduce op")
         return extent * (_operations(combiner[0]) + _operations(expr.source[0]))
-    if kind in _COUNTED:
+    if kind in _COUNTED or kind in _COMPARED:
         return 1 + _operations(expr.a) + _operations(expr.b)
-    if kind in _COMPARED:
-        return _operations(expr.a) + _operations(expr.b)
     if kind == "Not":
-        return _operations(expr.a)
+        return 1 + _operations(expr.a)
     if kind in ("Select", "if_then_else"):
         parts = expr.condition, expr.true_value, expr.false_value
         return _operations(parts[0]) + max(_operations(parts[1]), _operations(parts[2]))
@@ -213,7 +217,7 @@ def _operations(expr: Any) -> int:
 def compute_flop(sch: Any) -> int:
     """How many operations the computes of a schedule do; loads and their indices are free."""
     total = 0
-    for op in (stage.origin_op for stage in sch.stages):
+    for op in (stage.op for stage in sch.stages):
         if isinstance(op, te.ComputeOp):
             elements = math.prod(int(axis.dom.extent) for axis in op.axis)
             total += elements * sum(_operations(body) for body in op.body)
@@ -222,23 +226,3 @@ def compute_flop(sch: Any) -> int:
     if total == 0:
         raise FlopCalculationError("Cannot find float number operation in this operator. Use `cfg.add_flop`")
     return total
-
-
-_NO_TEMPLATES = (
-    "operators of models have no AutoTVM templates here: built-in rules schedule them, and relay.build needs no records; "
-    "autotvm.task.create makes tasks of templates of your own"
-)
-
-
-def extract_from_program(mod: Any, params: Any, target: Any, target_host: Any = None, ops: Any = None) -> list[Task]:
-    """The tasks of a model. Says that operators have no templates."""
-    del mod, params, target, target_host, ops
-    raise NotImplementedError(_NO_TEMPLATES)
-
-
-def extract_from_multiple_program(
-    mods: Any, params: Any, target: Any, target_host: Any = None, ops: Any = None
-) -> list[Task]:
-    """The tasks of several models. Says that operators have no templates."""
-    del mods, params, target, target_host, ops
-    raise NotImplementedError(_NO_TEMPLATES)
