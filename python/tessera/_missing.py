@@ -26,15 +26,12 @@ _DARKNET = _onnx("a converter of Darknet weights, such as pytorch-YOLOv4's")
 
 #: Module (v0.10's), names in it (none: the module itself), and what to do.
 _ROWS: list[tuple[str, str, str]] = [
-    (
-        "tvm.autotvm.measure",
-        "executor",
-        "measure through autotvm.measure_option, which runs candidates in a worker process",
-    ),
-    ("tvm.autotvm.task", "TaskExtractEnv relay_integration", _TUNING),
-    ("tvm.autotvm.tuner", "xgboost_cost_model", "XGBTuner has its model inside"),
     ("tvm.rpc.server_ios_launcher", "ServerIOSContextManager", "start `tessera rpc-server` on a machine with Linux"),
-    ("tvm.autotvm", "feature graph_tuner database utils", "it is not there; autotvm has templates, tuners and records"),
+    (
+        "tvm.autotvm.graph_tuner",
+        "utils",
+        "walks over graphs are inside of autotvm.graph_tuner; relay.analysis has post_order_visit",
+    ),
     ("tvm.auto_scheduler", "", _SEARCH),
     *((f"tvm.meta_schedule{part}", "*", _SEARCH) for part in ("", ".testing")),
     ("tvm.testing", "autotvm auto_scheduler", _TUNING),

@@ -1,6 +1,6 @@
 """AutoTVM: templates with knobs, spaces of configurations, tuners that measure them, records, and contexts that apply the best."""
 
-from . import env, measure, record, task, tophub, tuner
+from . import database, env, feature, measure, record, task, tophub, tuner, utils
 from .env import GLOBAL_SCOPE
 from .measure import (
     LocalBuilder,
@@ -59,7 +59,9 @@ __all__ = [
     "apply_history_best",
     "callback",
     "create",
+    "database",
     "env",
+    "feature",
     "get_config",
     "measure",
     "measure_option",
@@ -70,4 +72,5 @@ __all__ = [
     "template",
     "tophub",
     "tuner",
+    "utils",
 ]

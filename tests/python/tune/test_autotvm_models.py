@@ -60,7 +60,7 @@ def reference(task):
     """A function of NumPy arrays that computes what the task does, in its layout."""
 
     def conv(x, w):
-        (n, _, h, _), (o, i, kh, kw) = x.shape, w.shape
+        (n, _, h, _), (o, _, kh, kw) = x.shape, w.shape
         padded = np.pad(x, [(0, 0), (0, 0), (task.args[3][0],) * 2, (task.args[3][1],) * 2])
         out = np.zeros((n, o, h + 2 * task.args[3][0] - kh + 1, padded.shape[3] - kw + 1), "float32")
         for y in range(out.shape[2]):

@@ -1,5 +1,6 @@
 """Measuring configurations: built here on all cores, run in another process."""
 
+from . import executor
 from .measure import (
     Builder,
     MeasureErrorNo,

@@ -1,6 +1,6 @@
 """Tuners: who says which configuration is measured next."""
 
-from . import callback, model_based_tuner
+from . import callback, model_based_tuner, xgboost_cost_model
 from .callback import log_to_file, progress_bar
 from .ga_tuner import GATuner
 from .index_based_tuner import GridSearchTuner, RandomTuner

@@ -1,8 +1,7 @@
-"""Search by a learned cost model: XGBoost on the values of knobs, simulated annealing for what it likes best."""
+"""Search by a learned cost model: XGBoost, and simulated annealing for what it likes best."""
 
 from __future__ import annotations
 
-import importlib
 import logging
 from typing import Any
 
@@ -10,22 +9,16 @@ import numpy as np
 
 from .model_based_tuner import simulated_annealing
 from .tuner import Tuner
+from .xgboost_cost_model import XGBoostCostModel
 
 __all__ = ["XGBTuner"]
 
 logger = logging.getLogger("autotvm")
 
 
-def _find_xgboost() -> Any:
-    try:
-        return importlib.import_module("xgboost")
-    except ImportError:
-        return None
-
-
 class XGBTuner(Tuner):
     """Learns from what was measured which configurations are fast. Without the package xgboost it says so and searches at
-    random. `feature_type` is accepted as v0.10 has it; the values of knobs are what is learned from."""
+    random. `feature_type` is what it learns from: "itervar", "curve" or "knob" (XGBoostCostModel)."""
 
     def __init__(
         self,
@@ -40,23 +33,17 @@ class XGBTuner(Tuner):
     ) -> None:
         super().__init__(task)
         del diversity_filter_ratio, log_interval
-        for value, known, name in (
-            (feature_type, ("itervar", "knob", "curve"), "feature type"),
-            (loss_type, ("rank", "reg"), "loss type"),
-            (optimizer, ("sa",), "optimizer"),
-        ):
-            if value not in known:
-                raise RuntimeError(f"Invalid {name} {value}: it may be {', '.join(known)}")
-        self.plan_size, self.loss_type, self.num_threads = plan_size, loss_type, num_threads
-        self.xgboost = _find_xgboost()
-        if self.xgboost is None:
+        if optimizer != "sa":
+            raise RuntimeError(f"Invalid optimizer {optimizer}: it may be sa")
+        self.cost_model = XGBoostCostModel(task, feature_type, loss_type, num_threads)
+        self.plan_size = plan_size
+        if not self.cost_model.is_there:
             logger.warning("XGBTuner: the package xgboost is not installed; configurations are chosen at random")
         self.dims, self.size = task.config_space.dims, len(task.config_space)
         self.visited: set[int] = set()
         self.xs: list[int] = []
         self.ys: list[float] = []
         self.plan: list[int] = []
-        self._features: dict[int, np.ndarray] = {}
 
     def has_next(self) -> bool:
         """True while there are configurations that were not asked for."""
@@ -88,35 +75,33 @@ class XGBTuner(Tuner):
             self.xs.append(inp.config.index)
             self.ys.append(float(flops))
         step = max(self.plan_size // 2, 1)
-        if self.xgboost is not None and len(self.xs) // step > before // step and max(self.ys) > 0:
-            self.plan = self._make_plan()
+        if self.cost_model.is_there and len(self.xs) // step > before // step and max(self.ys) > 0:
+            self._learn()
 
-    def _feature(self, point: int) -> np.ndarray:
-        if point not in self._features:
-            self._features[point] = self.task.config_space.get(point).get_flatten_feature()
-        return self._features[point]
+    def _learn(self) -> None:
+        self.cost_model.fit(self.xs, self.ys, self.plan_size)
+        self._make_plan()
 
-    def _make_plan(self) -> list[int]:
-        ys = np.array(self.ys) / max(self.ys)
-        objective = "rank:pairwise" if self.loss_type == "rank" else "reg:squarederror"
-        params = {"max_depth": 3, "eta": 0.3, "min_child_weight": 0.1, "objective": objective, "verbosity": 0}
-        if self.num_threads:
-            params["nthread"] = self.num_threads
-        data = self.xgboost.DMatrix(np.array([self._feature(x) for x in self.xs]), ys)
-        if self.loss_type == "rank":
-            data.set_group([len(self.xs)])
-        model = self.xgboost.train(params, data, num_boost_round=100)
-
-        def predict(points: Any) -> np.ndarray:
-            return model.predict(self.xgboost.DMatrix(np.array([self._feature(p) for p in points])))
-
-        return simulated_annealing(predict, self.dims, self.plan_size, self.visited)
+    def _make_plan(self) -> None:
+        # features of programs take milliseconds each: walks are shorter than those over the values of knobs
+        is_quick = self.cost_model.feature_type == "knob"
+        walks = {"n_iter": 100, "parallel_size": 128} if is_quick else {"n_iter": 12, "parallel_size": 32}
+        self.plan = simulated_annealing(self.cost_model.predict, self.dims, self.plan_size, self.visited, **walks)
 
     def load_history(self, data_set: Any, min_seed_records: int = 500) -> None:
-        """Learns from records of the same task before anything is measured."""
-        del min_seed_records
-        for inp, result in data_set:
-            if inp.task.workload == self.task.workload and 0 <= inp.config.index < self.size:
+        """Learns from records before anything is measured: those of this task, and where there are `min_seed_records` of
+        tasks with as many features, of those too."""
+        records = list(data_set)
+        if self.cost_model.is_there:
+            base = self.cost_model.spawn_base_model()
+            if base.fit_log(records, self.plan_size, min_seed_records):
+                self.cost_model.load_basemodel(base)
+                self.cost_model.model = base.model
+                self.cost_model._width = base._width
+                self._make_plan()
+        own = [(inp, result) for inp, result in records if inp.task.workload == self.task.workload]
+        for inp, result in own:
+            if 0 <= inp.config.index < self.size:
                 self.update([inp._replace(task=self.task)], [result])
-        if self.xgboost is not None and self.ys and max(self.ys) > 0:
-            self.plan = self._make_plan()
+        if self.cost_model.is_there and self.ys and max(self.ys) > 0:
+            self._learn()
