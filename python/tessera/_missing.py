@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_TUNING = "kernels are scheduled by built-in rules; call relay.build without tuning and without tuning records"
+_TUNING = "kernels are scheduled by built-in rules; tune a model with `tessera tune` or tvmc.tune, whose records relay.build takes"
 _SEARCH = _TUNING + ", or schedule a program by hand with tir.Schedule"
 _RPC = (
     "programs run on this machine only; write the library with export_library, copy it to the other one and load it "
@@ -34,10 +34,10 @@ _ROWS: list[tuple[str, str, str]] = [
     ),
     ("tvm.auto_scheduler", "", _SEARCH),
     *((f"tvm.meta_schedule{part}", "*", _SEARCH) for part in ("", ".testing")),
-    ("tvm.testing", "autotvm auto_scheduler", _TUNING),
+    ("tvm.testing", "auto_scheduler", _SEARCH),
     (
         "tvm.driver.tvmc.autotuner",
-        "autoscheduler_get_tuning_tasks autotvm_get_tuning_tasks drive_tune tune_tasks",
+        "autoscheduler_get_tuning_tasks",
         _TUNING,
     ),
     ("tvm.exec", "measure_peak microtvm_debug_shell autotvm_log_editor", "this program is not there"),

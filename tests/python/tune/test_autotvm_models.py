@@ -159,3 +159,31 @@ def test_tvmc_takes_a_log_of_autotvm_and_says_what_it_skipped(tmp_path):
     assert "of the 1 workloads that AutoTVM measured, 1 decide about kernels" in texts and "skipped line 2" in texts
     outputs = tvmc.run(package, "cpu", inputs={"x": random(1, 16, 14, 14)}).outputs
     np.testing.assert_allclose(outputs["output_0"], plans_in(mod)[1], rtol=1e-4, atol=1e-5)
+
+
+def test_tasks_are_tuned_one_after_the_other(tmp_path):
+    from tessera.driver.tvmc import autotuner
+    from tessera.testing.autotvm import DummyRunner, get_sample_records
+
+    tasks = autotuner.autotvm_get_tuning_tasks(small_model(), {}, "llvm")
+    assert [task.name for task in tasks] == ["conv2d_NCHWc.x86", "dense_nopack.x86", "dense_pack.x86"]
+    log = tmp_path / "log.json"
+    option = autotvm.measure_option(autotvm.LocalBuilder(n_parallel=1), DummyRunner())
+    autotuner.tune_tasks(tasks[1:], log, option, "random", trials=2)
+    autotuner.tune_tasks(tasks[1:2], log, option, "xgb_knob", trials=2, tuning_records=log)
+    assert len(log.read_text().splitlines()) == 6
+    with autotvm.apply_history_best(str(log)) as best:
+        assert not best.query(LLVM, tasks[1].workload).is_fallback
+    assert [result.costs for _, result in get_sample_records(2)] == [(1,), (2,)]
+
+
+def test_the_command_that_python_parsed_is_run(tmp_path):
+    import argparse
+
+    from tessera.driver.tvmc import autotuner
+
+    path = tmp_path / "model.relay"
+    path.write_text(small_model().astext(show_meta_data=True))
+    args = argparse.Namespace(FILE=str(path), target="llvm", output=str(tmp_path / "log"), trials=1, number=1, repeat=1)
+    autotuner.drive_tune(args)
+    assert (tmp_path / "log").read_text().count("tessera_record") >= 3

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...target import Target
 from .. import _ffi_api
 from .exceptions import TVMCException, from_core
 from .model import TVMCModel
 from .target import target_from_cli
 
-__all__ = ["TUNERS", "add_tune_parser", "tune_model"]
+__all__ = ["TUNERS", "add_tune_parser", "autotvm_get_tuning_tasks", "drive_tune", "tune_model", "tune_tasks"]
 
 #: Search methods of AutoTVM.
 TUNERS = ("ga", "gridsearch", "random", "xgb", "xgb_knob", "xgb-rank")
@@ -91,6 +92,87 @@ def tune_model(
     with from_core():
         _ffi_api.tune_model(tvmc_model.mod, tvmc_model.params, options)
     return output
+
+
+def autotvm_get_tuning_tasks(
+    mod: Any, params: Any, target: Any, target_host: Any = None, alter_layout: str | None = None
+) -> list[Any]:
+    """The tasks of AutoTVM of a model, in another layout of convolutions where one is named."""
+    from ... import autotvm
+    from .transform import convert_graph_layout
+
+    target = Target(target, target_host) if target_host is not None else Target(target)
+    if alter_layout:
+        mod = convert_graph_layout(mod, alter_layout)
+    return autotvm.task.extract_from_program(mod["main"], params, target)
+
+
+def tune_tasks(
+    tasks: Sequence[Any],
+    log_file: str | os.PathLike,
+    measure_option: Any,
+    tuner: str,
+    trials: int,
+    early_stopping: int | None = None,
+    tuning_records: str | os.PathLike | None = None,
+) -> None:
+    """Tunes tasks of AutoTVM one after the other; their best records are appended to the log."""
+    from ... import autotvm
+
+    if not tasks:
+        return
+    for i, task in enumerate(tasks):
+        search = _tuner_of(autotvm.tuner, tuner, task)
+        if tuning_records and os.path.isfile(tuning_records):
+            search.load_history(autotvm.record.load_from_file(os.fspath(tuning_records)))
+        count = min(trials, len(task.config_space))
+        prefix = f"[Task {i + 1:2d}/{len(tasks):2d}] "
+        search.tune(
+            n_trial=count,
+            early_stopping=early_stopping,
+            measure_option=measure_option,
+            callbacks=[
+                autotvm.callback.progress_bar(count, prefix=prefix),
+                autotvm.callback.log_to_file(os.fspath(log_file)),
+            ],
+        )
+
+
+def _tuner_of(tuners: Any, name: str, task: Any) -> Any:
+    if name not in TUNERS:
+        raise TVMCException(f'there is no tuner "{name}"; the tuners are {", ".join(TUNERS)}')
+    if name.startswith("xgb"):
+        return tuners.XGBTuner(task, loss_type="rank", **({"feature_type": "knob"} if name == "xgb_knob" else {}))
+    if name == "ga":
+        return tuners.GATuner(task, pop_size=50)
+    return tuners.RandomTuner(task) if name == "random" else tuners.GridSearchTuner(task)
+
+
+def drive_tune(args: Any) -> None:
+    """Tunes the model that parsed arguments name."""
+    from .frontends import load_model
+    from .tracker import tracker_host_port_from_cli
+
+    if not os.path.isfile(args.FILE):
+        raise TVMCException(f"Input file '{args.FILE}' doesn't exist, is a broken symbolic link, or a directory.")
+    model = load_model(args.FILE, getattr(args, "model_format", None), getattr(args, "input_shapes", None))
+    hostname, port = tracker_host_port_from_cli(getattr(args, "rpc_tracker", None))
+    given = {
+        name: getattr(args, name)
+        for name in ("trials", "tuner", "early_stopping", "timeout", "repeat", "number", "parallel", "min_repeat_ms")
+        if getattr(args, name, None) is not None
+    }
+    tune_model(
+        model,
+        args.target,
+        tuning_records=args.output,
+        prior_records=getattr(args, "tuning_records", None),
+        rpc_key=getattr(args, "rpc_key", None),
+        hostname=hostname,
+        port=port or 9090,
+        desired_layout=getattr(args, "desired_layout", None),
+        **given,
+    )
 
 
 def add_tune_parser(subparsers: Any, _: Any, json_params: list[dict[str, Any]]) -> None:
