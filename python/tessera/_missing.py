@@ -33,7 +33,6 @@ _ROWS: list[tuple[str, str, str]] = [
         "walks over graphs are inside of autotvm.graph_tuner; relay.analysis has post_order_visit",
     ),
     ("tvm.auto_scheduler", "", _SEARCH),
-    *((f"tvm.meta_schedule{part}", "*", _SEARCH) for part in ("", ".testing")),
     ("tvm.testing", "auto_scheduler", _SEARCH),
     (
         "tvm.driver.tvmc.autotuner",

@@ -5,6 +5,7 @@
 #include "driver/relay_build.h"
 #include "runtime/containers.h"
 #include "runtime/registry.h"
+#include "tir/lower.h"
 #include "tune/measure.h"
 #include "tune/task.h"
 
@@ -41,19 +42,20 @@ class RunnerModule : public ModuleBody {
   std::unique_ptr<tune::CandidateRunner> runner_;
 };
 
-Array<String> build_candidates(Array<IRModule> lowered, Array<String> paths, Target target, int64_t threads) {
+/// Compiles programs on all cores, those that are not lowered yet after lowering. What went wrong with each, "" where nothing did.
+Array<String> build_candidates(const Array<IRModule>& programs, const Array<String>& paths, const Target& target,
+                               int64_t threads, bool are_lowered) {
   PassContext context = PassContext::current();
   auto build_one = [&](const IRModule& each, const std::string& path) {
     Map<Target, IRModule> by_target;
-    by_target.set(target, each);
+    by_target.set(target, are_lowered ? each : lower_module(each, false, context));
     export_library(build(by_target, host_of(target, nullptr), context), path);
   };
-  std::vector<IRModule> modules(lowered.begin(), lowered.end());
   std::vector<std::string> files;
   for (const String& path : paths) files.push_back(path.str());
   Array<String> out;
-  for (std::string& problem :
-       tune::build_candidates(modules, files, build_one, static_cast<size_t>(std::max<int64_t>(threads, 0))))
+  for (std::string& problem : tune::build_candidates({programs.begin(), programs.end()}, files, build_one,
+                                                     static_cast<size_t>(std::max<int64_t>(threads, 0))))
     out.push_back(String(std::move(problem)));
   return out;
 }
@@ -98,7 +100,14 @@ std::string why_plans_do_not_fit(const relay::Function& primitive, const Target&
 Globals tune_globals{
     {"tune.ModelKernels", model_kernels},
     {"tune.WhyPlansDoNotFit", why_plans_do_not_fit},
-    {"tune.BuildCandidates", build_candidates},
+    {"tune.BuildCandidates",
+     [](Array<IRModule> programs, Array<String> paths, Target target, int64_t threads) {
+       return build_candidates(programs, paths, target, threads, true);
+     }},
+    {"tune.BuildPrograms",
+     [](Array<IRModule> programs, Array<String> paths, Target target, int64_t threads) {
+       return build_candidates(programs, paths, target, threads, false);
+     }},
     {"tune.LocalRunner",
      [](std::string program) { return make_module<RunnerModule>(tune::make_local_runner(program)); }},
     {"tune.RPCRunner",

@@ -4,6 +4,7 @@
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "schedule/compute_locations.h"
 #include "schedule/primitives.h"
 #include "schedule/trace/sampling.h"
 
@@ -134,6 +135,12 @@ std::vector<int64_t> sample_perfect_tile(const State& state, int64_t* random, co
   for (int64_t factor : factors) taken.push_back(PrimExpr(static_cast<int>(factor)));
   *decision = taken;
   return factors;
+}
+
+std::vector<int64_t> compute_location_decisions(const State& state, const BlockRef& block) {
+  std::vector<int64_t> out;
+  for (const Location& location : compute_locations(state, block)) out.push_back(location.number);
+  return out;
 }
 
 /// sample_compute_location(B): a loop of B's consumers that compute_at takes, or the word to inline B or to leave it. An

@@ -27,4 +27,13 @@ using AutoTensorizeMappingInfo = Ref<AutoTensorizeMappingInfoNode>;
 /// The loops of a description around its one inner block, which is empty where there is none.
 std::vector<const For*> loops_of(const PrimFunc& desc, const BlockRealize** inner);
 
+/// [loops of the block, loops of the description they stand for, paddings or None]. Pairs loops from the innermost outwards:
+/// axes of the same kind, extents that the description's divide. Empty where a loop of the description finds none. The
+/// paddings, where allowed, are what extents lack of being divided.
+ObjectRef tensorize_loop_mapping(const Schedule& sch, const ObjectRef& rv, const PrimFunc& desc, bool allow_padding);
+
+/// The map that puts digits of outer loops before those of inner ones; empty where indices are not digits of loops.
+ObjectRef suggest_index_map(const Buffer& buffer, const Array<PrimExpr>& indices, const Array<Stmt>& given,
+                            const PrimExpr& predicate);
+
 }  // namespace tessera::schedule

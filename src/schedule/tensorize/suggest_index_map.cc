@@ -5,7 +5,7 @@
 #include "arith/iter_map/iter_map.h"
 #include "ir/prim/ops.h"
 #include "runtime/registry.h"
-#include "schedule/state.h"
+#include "schedule/tensorize/auto_tensorize.h"
 #include "tir/index_map.h"
 
 namespace tessera::schedule {
@@ -45,7 +45,8 @@ bool add_pieces(const arith::IterSumExpr& sum, const Var& dim, const std::vector
   return true;
 }
 
-/// The map that puts digits of outer loops before those of inner ones; empty where indices are not digits of loops.
+}  // namespace
+
 ObjectRef suggest_index_map(const Buffer& buffer, const Array<PrimExpr>& indices, const Array<Stmt>& given,
                             const PrimExpr& predicate) {
   std::vector<const For*> loops;
@@ -74,6 +75,8 @@ ObjectRef suggest_index_map(const Buffer& buffer, const Array<PrimExpr>& indices
   for (const Piece& piece : pieces) out.push_back(piece.index);
   return make_index_map(dims, out);
 }
+
+namespace {
 
 Globals suggest_index_map_globals{{"tir.schedule.SuggestIndexMap", suggest_index_map}};
 

@@ -37,9 +37,9 @@ IterType kind_of(const BlockRealize* realize, const For* loop) {
   return kind;
 }
 
-/// Pairs loops from the innermost outwards: axes of the same kind, extents that the description's divide. Empty where
-/// a loop of the description finds none. `paddings`, where wanted, is what extents lack of being divided.
-ObjectRef loop_mapping(const Schedule& sch, const ObjectRef& rv, const PrimFunc& desc, bool allow_padding) {
+}  // namespace
+
+ObjectRef tensorize_loop_mapping(const Schedule& sch, const ObjectRef& rv, const PrimFunc& desc, bool allow_padding) {
   Cursor cursor = sch->state.find(sch->block(rv));
   const BlockRealize *realize = cursor.realize(), *inner = nullptr;
   std::vector<const For*> wanted = loops_of(desc, &inner), loops = cursor.loops();
@@ -71,7 +71,9 @@ ObjectRef loop_mapping(const Schedule& sch, const ObjectRef& rv, const PrimFunc&
   return Array<ObjectRef>{ours, theirs, is_padded ? ObjectRef(amounts) : ObjectRef()};
 }
 
-Globals tensorize_mapping_globals{{"tir.schedule.TensorizeLoopMapping", loop_mapping}};
+namespace {
+
+Globals tensorize_mapping_globals{{"tir.schedule.TensorizeLoopMapping", tensorize_loop_mapping}};
 
 }  // namespace
 }  // namespace tessera::schedule
