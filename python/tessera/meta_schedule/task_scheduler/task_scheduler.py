@@ -105,7 +105,7 @@ class TaskScheduler:
             if not result.error_msg
         ]
         with Profiler.timeit("SendToRunner"):
-            futures = iter(self.runner.run(_with_device(inputs, task.target)) if inputs else [])
+            futures = iter(self.runner.run(inputs) if inputs else [])
         self._running[task_id] = (
             candidates,
             built,
@@ -133,14 +133,6 @@ class TaskScheduler:
             self.join_running_task(task_id)
         for task_id in range(len(self.tasks)):
             self._terminate(task_id)
-
-
-def _with_device(inputs: list[RunnerInput], target: Any) -> list[RunnerInput]:
-    from ...runtime.device import MASK2STR  # type: ignore[attr-defined]
-
-    names = {1: "cpu"} | {int(key): str(name) for key, name in MASK2STR.items()}
-    kind = names.get(int(getattr(target.kind, "device_type", 1)), "cpu")
-    return [RunnerInput(str(each.artifact_path), kind, list(each.args_info)) for each in inputs]
 
 
 class RoundRobin(TaskScheduler):
