@@ -26,11 +26,14 @@ CompileEnvironment CompileEnvironment::make(const Target& target, const Target& 
 }
 
 CompileEnvironment CompileEnvironment::on(const Target& other) const {
-  return other.same_as(target) ? *this : make(other, host, passes);
+  if (other.same_as(target)) return *this;
+  CompileEnvironment out = make(other, host, passes);
+  out.tuned = tuned;
+  return out;
 }
 
 bool CompileEnvironment::calls_users() const {
-  return is_extended() || !passes->instruments.empty() || passes->config.count("tir.add_lower_pass");
+  return tuned || is_extended() || !passes->instruments.empty() || passes->config.count("tir.add_lower_pass");
 }
 
 size_t CompileEnvironment::threads() const { return calls_users() ? 1 : compile_threads(); }

@@ -1,11 +1,13 @@
 #pragma once
 // What programs are compiled with, as one value: nothing in this room or above it reads a setting of the thread.
 
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "ir/pass/pass.h"
 #include "ir/target/target.h"
+#include "tir/function.h"
 #include "topi/cpu/machine.h"
 
 namespace tessera::kernel {
@@ -16,6 +18,9 @@ struct CompileEnvironment {
   Target target, host;
   topi::Machine machine;  // of a CPU that code is generated for; empty for other targets
   PassContext passes;
+  /// Programs that a search has found: a module with the unscheduled function "main" (tuning_module), the target and the name of
+  /// the kernel give the scheduled one, or an empty reference. Empty where none are asked.
+  std::function<PrimFunc(const IRModule& mod, const Target& target, const std::string& kernel)> tuned = {};
 
   static CompileEnvironment make(const Target& target, const Target& host, const PassContext& passes);
   /// True where threads of blocks run a kernel, not cores.
@@ -23,7 +28,8 @@ struct CompileEnvironment {
   /// The same for kernels of another target.
   CompileEnvironment on(const Target& other) const;
 
-  /// True where functions of users take part: instruments, passes of their own, and whatever they have put into the compiler.
+  /// True where functions of users take part: instruments, passes of their own, databases of tuned programs, and whatever they
+  /// have put into the compiler.
   bool calls_users() const;
   /// How many kernels are compiled at once: one where users are called, who expect the thread that they called from.
   size_t threads() const;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..runtime.ndarray import NDArray, array
 from ..target import Target
 from .extracted_task import ExtractedTask
 
@@ -21,7 +22,24 @@ def extract_task_from_relay(
     tir_converter: str = "default",
 ) -> list[ExtractedTask]:
     """The fused functions of a model, each once, with how often it occurs."""
-    raise NotImplementedError
+    from .. import relay
+    from ..ir import IRModule
+    from ..ir.transform import PassContext
+    from . import _ffi_api
+
+    if tir_converter not in ("default", "allow_extern"):
+        raise ValueError(f'tir_converter is "default" or "allow_extern", not "{tir_converter}"')
+    if isinstance(mod, relay.Function):
+        mod = IRModule.from_expr(mod)
+    if not isinstance(target, Target):
+        target = Target(target)
+    config = {"relay.backend.use_meta_schedule": True} if pass_config is None else dict(pass_config)
+    bound = {name: value if isinstance(value, NDArray) else array(value) for name, value in (params or {}).items()}
+    with target, PassContext(opt_level=opt_level, config=config, disabled_pass=disabled_pass):
+        found = _ffi_api.ExtractTasks(mod, target, bound)
+    return [
+        ExtractedTask(str(name), task, of, list(programs), int(weight)) for name, task, of, programs, weight in found
+    ]
 
 
 def is_meta_schedule_enabled() -> bool:

@@ -73,7 +73,7 @@ def derived_object(cls: type) -> type:
             raise AttributeError(f"{cls.__name__} has no attribute {name!r}")
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if name in ("_inst", "key", "handle"):
+            if name in ("_inst", "key", "handle") or name in self.__dict__:
                 super().__setattr__(name, value)
             else:
                 setattr(self._inst, name, value)

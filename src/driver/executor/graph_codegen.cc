@@ -7,6 +7,7 @@
 #include "base/stack.h"
 #include "driver/executor/graph_json.h"
 #include "driver/executor/memory_plan.h"
+#include "driver/tuned_programs.h"
 #include "ir/prim/ops.h"
 #include "relay/attrs/annotation.h"
 #include "relay/output_names.h"
@@ -354,7 +355,7 @@ class GraphBuilder {
 GraphProgram compile_graph(const Function& main, const CompilationConfig& config, const PassContext& passes,
                            const std::string& model_name) {
   Target target = config->default_primitive_virtual_device->target;
-  auto environment = kernel::CompileEnvironment::make(target, config->host_target, passes);
+  auto environment = compile_environment(target, config->host_target, passes);
   return GraphBuilder(config, environment, model_name).build(main.get());
 }
 

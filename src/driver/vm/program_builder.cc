@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "driver/tuned_programs.h"
 #include "driver/vm/dynamic_extents.h"
 #include "driver/vm/dynamic_kernel.h"
 #include "driver/vm/registers.h"
@@ -12,7 +13,7 @@ namespace {
 
 kernel::KernelTable kernels_of(const CompilationConfig& config, const PassContext& passes) {
   auto environment =
-      kernel::CompileEnvironment::make(config->default_primitive_virtual_device->target, config->host_target, passes);
+      compile_environment(config->default_primitive_virtual_device->target, config->host_target, passes);
   return {"vm_mod", environment,
           config->optional_homogeneous_target ? kernel::CachedKernels(environment) : kernel::CachedKernels(),
           config->primitive_targets};

@@ -4,6 +4,7 @@
 #include "kernel/rules/group_rules.h"
 #include "kernel/rules/leading_axes.h"
 #include "kernel/schedule_blocks.h"
+#include "kernel/tuning_module.h"
 #include "op/nn/matmul_nbits.h"
 #include "op/nn/recurrent.h"
 #include "relay/inspect.h"
@@ -37,6 +38,15 @@ PrimFunc by_blocks(Subject& subject, const KernelTensors& tensors) {
   Array<te::Tensor> args = tensors.inputs;
   for (const te::Tensor& output : tensors.outputs) args.push_back(output);
   return schedule_blocks(te::create_prim_func(args), subject.environment, &subject.chosen, subject.kernel);
+}
+
+/// What a search has found for the kernel, where a database is asked.
+std::optional<Plan> match_tuned(Subject& subject) {
+  const CompileEnvironment& environment = subject.environment;
+  if (!environment.tuned) return std::nullopt;
+  IRModule mod = tuning_module(*subject.workload, environment);
+  PrimFunc found = mod.defined() ? environment.tuned(mod, environment.target, subject.kernel) : PrimFunc();
+  return found ? std::optional<Plan>(found) : std::nullopt;
 }
 
 /// A group whose operators are computed as `make` says, and scheduled so where that says it too.
@@ -121,6 +131,8 @@ void apply_matmul_nbits(Subject& subject, const Plan& plan) {
 
 std::vector<ScheduleRule> kernel_rules() {
   return {
+      {"meta_schedule", "", RuleScope::Kernel, -2, match_tuned,
+       [](Subject& subject, const Plan& plan) { subject.scheduled = plan.as<PrimFunc>(); }},
       {"leading_axes", "llvm", RuleScope::Kernel, -1, match_leading_axes, apply_leading_axes},
       group("attention", attention_rule, &type_of<topi::AttentionPlanNode>),
       group("rows", rows_rule, &type_of<topi::RowsKnobsNode>),

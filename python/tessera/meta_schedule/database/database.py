@@ -133,10 +133,12 @@ class Database(Object):
 
     def __enter__(self) -> Database:
         _stack().append(self)
+        _ffi_api.DatabaseEnter(self)
         return self
 
     def __exit__(self, *args: Any) -> None:
         _stack().pop()
+        _ffi_api.DatabaseExit()
 
     @staticmethod
     def current() -> Database | None:

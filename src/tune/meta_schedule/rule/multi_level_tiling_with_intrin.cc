@@ -4,10 +4,27 @@
 #include "tune/meta_schedule/rule/multi_level_tiling.h"
 
 namespace tessera::meta_schedule {
+namespace {
+
+/// The element types of what the block accumulates into and of its operands, in order.
+std::vector<DataType> element_types(const BlockNode* block) {
+  const Buffer& result = block->writes[0]->buffer;
+  std::vector<DataType> out{result->dtype};
+  for (const BufferRegion& read : block->reads)
+    if (!read->buffer.same_as(result)) out.push_back(read->buffer->dtype);
+  return out;
+}
+
+}  // namespace
 
 RV tile_for_intrin(const Traced& sch, const RV& block, const String& intrin) {
   TensorIntrin found = find_tensor_intrin(intrin);
   if (!found) throw Error(ValueError) << "there is no tensor intrinsic " << quoted(intrin);
+  const BlockRealize* inner = nullptr;
+  schedule::loops_of(found->desc, &inner);
+  if (!inner || inner->block->writes.size() != 1 ||
+      element_types(inner->block.get()) != element_types(sch.find(block).block()))
+    return {};
   ObjectRef mapping = schedule::tensorize_loop_mapping(sch.sch(), block, found->desc, false);
   if (!mapping) return {};
   auto pairs = Any::of_object(mapping.get()).to<Array<ObjectRef>>();

@@ -28,11 +28,12 @@ RVs blocks_of(const Traced& sch, const PackedFunc& filter) {
     }
     for (; !open.empty(); open.pop_back()) order.push_back(open.back());
     std::unordered_set<std::string> names;
+    for (const Cursor& block : found)
+      if (!names.insert(block.block()->name_hint.str()).second)
+        throw Error(ValueError) << "two blocks of " << var->name_hint << " have the name "
+                                << quoted(block.block()->name_hint) << "; rules find blocks by their names";
     for (const Cursor* block : order) {
       const Block& node = block->realize()->block;
-      if (!names.insert(node->name_hint.str()).second)
-        throw Error(ValueError) << "two blocks of " << var->name_hint << " have the name " << quoted(node->name_hint)
-                                << "; rules find blocks by their names";
       if (!filter.defined() || filter(node).to<bool>()) out.push_back(sch.get_block(node->name_hint, var->name_hint));
     }
   }

@@ -1,0 +1,12 @@
+#pragma once
+// Databases of tuned programs that `with database:` has entered.
+
+#include "kernel/environment.h"
+
+namespace tessera {
+
+/// What kernels are compiled with: where "relay.backend.use_meta_schedule" is set, also the programs of the database that this
+/// thread has entered last.
+kernel::CompileEnvironment compile_environment(const Target& target, const Target& host, const PassContext& passes);
+
+}  // namespace tessera

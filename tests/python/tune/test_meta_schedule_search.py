@@ -1,0 +1,518 @@
+"""Searches: strategies, measuring, callbacks, pieces in Python, and what comes of them against NumPy."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+import numpy as np
+import pytest
+
+import tessera as tvm
+from tessera import meta_schedule as ms
+from tessera import te
+from tessera.meta_schedule.testing import te_workload
+from tessera.meta_schedule.testing.dummy_object import DummyBuilder, DummyRunner, DummyRunnerFuture
+from tessera.script import tir as T
+from tessera.target import Target
+from tessera.tir import Schedule
+
+CPU = Target("llvm -num-cores=2")
+QUICK = ms.runner.EvaluatorConfig(number=1, repeat=1, min_repeat_ms=0)
+
+
+def matmul(n=32):
+    return ms.default_config.mod(te.create_prim_func(te_workload.matmul(n, n, n)))
+
+
+def context(mod, strategy, **pieces):
+    pieces.setdefault("postprocs", "default")
+    return ms.TuneContext(
+        mod=mod,
+        target=CPU,
+        space_generator=ms.space_generator.PostOrderApply(),
+        search_strategy=strategy,
+        sch_rules="default",
+        num_threads=2,
+        rand_state=7,
+        **pieces,
+    )
+
+
+def config(**changes):
+    settings = dict(strategy="replay_trace", num_trials_per_iter=4, max_trials_global=8)
+    return ms.TuneConfig(**{**settings, **changes})
+
+
+def random(*shape):
+    return np.random.default_rng(0).random(shape, dtype="float32")
+
+
+def run(sch, *inputs, shape):
+    function = tvm.build(sch.mod, target=CPU)
+    out = tvm.nd.empty(shape)
+    function(*(tvm.nd.array(each) for each in inputs), out)
+    return out.numpy()
+
+
+def test_a_matmul_is_tuned_and_right(tmp_path):
+    runner = ms.runner.LocalRunner(evaluator_config=QUICK)
+    sch = ms.tune_tir(matmul(64), CPU, config(), str(tmp_path), runner=runner)
+    a, b = random(64, 64), random(64, 64)
+    np.testing.assert_allclose(run(sch, a, b, shape=(64, 64)), a @ b, rtol=1e-5)
+    database = ms.database.JSONDatabase(work_dir=str(tmp_path))
+    assert len(database) == 8
+    assert all(0 < float(record.run_secs[0]) < 1 for record in database.get_all_tuning_records())
+
+
+def test_a_convolution_is_tuned_by_evolution_and_right(tmp_path):
+    settings = {"population_size": 16, "init_min_unmeasured": 8, "genetic_num_iters": 2}
+    tensors = te_workload.conv2d_nhwc(1, 8, 8, 4, 8, 3, 1, 1)
+    sch = ms.tune_te(
+        tensors,
+        CPU,
+        config(strategy="evolutionary", search_strategy_config=settings),
+        str(tmp_path),
+        runner=ms.runner.LocalRunner(evaluator_config=QUICK),
+    )
+    x, w = random(1, 8, 8, 4), random(3, 3, 4, 8)
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    expected = sum(padded[:, i : i + 8, j : j + 8, :] @ w[i, j] for i in range(3) for j in range(3))
+    np.testing.assert_allclose(run(sch, x, w, shape=(1, 8, 8, 8)), expected, rtol=1e-4)
+
+
+def test_a_softmax_is_tuned_and_right(tmp_path):
+    mod = te.create_prim_func(te_workload.softmax_mn(16, 32))
+    sch = ms.tune_tir(mod, CPU, config(), str(tmp_path), runner=ms.runner.LocalRunner(evaluator_config=QUICK))
+    x = random(16, 32)
+    powers = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(run(sch, x, shape=(16, 32)), powers / powers.sum(1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["GMM", "SFM", "T2D"])
+def test_every_sampled_program_computes_the_same(name):
+    sizes = {
+        "GMM": te_workload.batch_matmul_nkkm(2, 8, 12, 10),
+        "SFM": te_workload.softmax_mn(6, 24),
+        "T2D": te_workload.conv2d_transpose_nhwc(1, 4, 4, 6, 8, 4, 2, 1),
+    }
+    mod = ms.default_config.mod(te.create_prim_func(sizes[name]))
+    shapes = [tuple(int(e) for e in info.shape) for info in ms.arg_info.ArgInfo.from_entry_func(mod)]
+    inputs = [random(*shape) for shape in shapes[:-1]]
+    expected = run(Schedule(mod), *inputs, shape=shapes[-1])
+    task = context(mod, ms.search_strategy.ReplayTrace(num_trials_per_iter=6, max_trials_per_task=6))
+    task.pre_tuning()
+    candidates = task.generate_measure_candidates()
+    assert len(candidates) == 6
+    for candidate in candidates:
+        np.testing.assert_allclose(run(candidate.sch, *inputs, shape=shapes[-1]), expected, rtol=1e-4)
+
+
+def test_replay_trace_gives_all_its_trials_and_then_none():
+    task = context(matmul(), ms.search_strategy.ReplayTrace(num_trials_per_iter=3, max_trials_per_task=5))
+    task.pre_tuning()
+    counts = []
+    while (candidates := task.generate_measure_candidates()) is not None:
+        counts.append(len(candidates))
+        task.notify_runner_results(candidates, [ms.runner.RunnerResult([0.1], None) for _ in candidates])
+    task.post_tuning()
+    assert counts == [3, 2]
+
+
+def test_replay_func_calls_the_space_for_each_candidate():
+    calls = []
+
+    def halves(sch):
+        calls.append(1)
+        sch.split(sch.get_loops(sch.get_block("C"))[0], [2, None])
+
+    task = ms.TuneContext(
+        mod=matmul(),
+        target=CPU,
+        space_generator=ms.space_generator.ScheduleFn(halves),
+        search_strategy=ms.search_strategy.ReplayFunc(num_trials_per_iter=2, max_trials_per_task=3),
+        sch_rules=[],
+        postprocs=[],
+    )
+    task.pre_tuning()
+    assert [len(task.generate_measure_candidates() or []) for _ in range(3)] == [2, 1, 0]
+    assert len(calls) == 1 + 3
+
+
+def test_evolution_measures_nothing_twice():
+    strategy = ms.search_strategy.EvolutionarySearch(
+        num_trials_per_iter=6, max_trials_per_task=18, population_size=16, init_min_unmeasured=8, genetic_num_iters=2
+    )
+    task = context(matmul(), strategy, mutator_probs="default")
+    task.pre_tuning()
+    programs = []
+    while (candidates := task.generate_measure_candidates()) is not None:
+        programs += [candidate.sch.mod for candidate in candidates]
+    hashes = [tvm.ir.structural_hash(each) for each in programs]
+    assert len(hashes) == 18
+    assert len(set(hashes)) == len(hashes)
+
+
+def test_a_strategy_wants_pre_tuning_first():
+    task = context(matmul(), ms.search_strategy.ReplayTrace(num_trials_per_iter=3, max_trials_per_task=5))
+    with pytest.raises(ValueError, match="call pre_tuning before"):
+        task.generate_measure_candidates()
+
+
+MUTATORS = [
+    ms.mutator.MutateTileSize(),
+    ms.mutator.MutateUnroll(),
+    ms.mutator.MutateParallel(max_jobs_per_core=16),
+    ms.mutator.MutateComputeLocation(),
+]
+
+
+@pytest.mark.parametrize("mutator", MUTATORS, ids=lambda each: type(each).__name__)
+def test_a_mutated_trace_differs_and_computes_the_same(mutator):
+    mod = ms.default_config.mod(te.create_prim_func(te_workload.conv2d_nhwc(1, 8, 8, 4, 8, 3, 1, 1)))
+    task = context(mod, ms.search_strategy.ReplayTrace(num_trials_per_iter=1, max_trials_per_task=1))
+    mutator._initialize_with_tune_context(task)
+    inputs = random(1, 8, 8, 4), random(3, 3, 4, 8)
+    expected = run(Schedule(mod), *inputs, shape=(1, 8, 8, 8))
+    seen = 0
+    for sketch in task.generate_design_space():
+        mutated = mutator.apply(sketch.trace)
+        if mutated is None:
+            continue
+        seen += 1
+        assert mutated.as_json() != sketch.trace.as_json()
+        sch = Schedule(mod)
+        mutated.apply_to_schedule(sch, remove_postproc=True)
+        np.testing.assert_allclose(run(sch, *inputs, shape=(1, 8, 8, 8)), expected, rtol=1e-4)
+    assert seen
+
+
+def test_tiles_keep_their_extent_and_their_limit_when_mutated():
+    task = context(matmul(128), ms.search_strategy.ReplayTrace(num_trials_per_iter=1, max_trials_per_task=1))
+    trace = task.generate_design_space()[0].trace
+    mutator = ms.mutator.MutateTileSize()
+    for _ in range(30):
+        trace = mutator.apply(trace)
+        for inst in trace.insts:
+            if str(inst.kind.name) == "SamplePerfectTile":
+                factors = [int(each) for each in trace.decisions[inst]]
+                assert np.prod(factors) == 128
+                assert factors[-1] <= 64
+
+
+def test_threads_are_mutated():
+    mod = ms.default_config.mod(te_workload.create_te_workload("NRM", 0))
+    gpu = Target("cuda -max_threads_per_block=1024 -thread_warp_size=32")
+    task = ms.TuneContext(
+        mod=mod, target=gpu, space_generator=ms.space_generator.PostOrderApply(), sch_rules="default", rand_state=3
+    )
+    mutator = ms.mutator.MutateThreadBinding()
+    changed = [mutator.apply(sketch.trace) for sketch in task.generate_design_space()]
+    assert any(trace is not None for trace in changed)
+
+
+def test_a_dynamic_loop_is_rejected():
+    @T.prim_func
+    def dynamic(a: T.handle, n: T.int32) -> None:
+        A = T.match_buffer(a, (n,), "float32")
+        for i in T.serial(n):
+            with T.block("B"):
+                v = T.axis.spatial(n, i)
+                A[v] = A[v] + T.float32(1)
+
+    postproc = ms.postproc.DisallowDynamicLoop()
+    assert not postproc.apply(Schedule(ms.default_config.mod(dynamic)))
+    assert postproc.apply(Schedule(matmul()))
+
+
+def test_a_reduction_gets_its_init_outside():
+    sch = Schedule(matmul())
+    assert ms.postproc.RewriteReductionBlock().apply(sch)
+    assert sch.get(sch.get_block("C_init")).init is None
+    assert sch.get(sch.get_block("C_update")).init is None
+
+
+def test_a_layout_that_is_free_becomes_that_of_the_reads():
+    function = te.create_prim_func(te_workload.matmul(16, 16, 16))
+    mod = ms.default_config.mod(function.with_attr("layout_free_buffers", [1]))
+    sch = Schedule(mod)
+    i, j, k = sch.get_loops(sch.get_block("C"))
+    outer, inner = sch.split(j, [None, 4])
+    sch.reorder(outer, k, i, inner)
+    assert ms.postproc.RewriteLayout().apply(sch)
+    assert "B_global" in sch.mod.script()
+    a, b = random(16, 16), random(16, 16)
+    np.testing.assert_allclose(run(sch, a, b, shape=(16, 16)), a @ b, rtol=1e-5)
+
+
+def test_a_candidate_that_fails_is_a_record_and_the_search_goes_on(tmp_path):
+    @ms.derived_object
+    class HalfBuilder(ms.builder.PyBuilder):
+        def build(self, build_inputs):
+            return [
+                ms.builder.BuilderResult("nowhere", None) if i % 2 else ms.builder.BuilderResult(None, "too hard")
+                for i in range(len(build_inputs))
+            ]
+
+    database = ms.database.MemoryDatabase()
+    sch = ms.tune_tir(
+        matmul(), CPU, config(), str(tmp_path), builder=HalfBuilder(), runner=DummyRunner(), database=database
+    )
+    seconds = sorted(float(record.run_secs[0]) for record in database.get_all_tuning_records())
+    assert sch is not None
+    assert seconds[4:] == [1e9] * 4
+    assert max(seconds[:4]) < 31
+
+
+def test_a_library_that_is_not_there_is_an_error_of_its_candidate():
+    runner = ms.runner.LocalRunner(evaluator_config=QUICK)
+    (future,) = runner.run([ms.runner.RunnerInput("/nowhere/at_all.so", "llvm", [])])
+    assert "nowhere" in str(future.result().error_msg)
+
+
+def test_a_killed_run_goes_on_from_its_folder(tmp_path):
+    pieces = dict(builder=DummyBuilder(), runner=DummyRunner())
+    settings = {"population_size": 16, "init_min_unmeasured": 8, "genetic_num_iters": 1}
+    evolution = config(strategy="evolutionary", search_strategy_config=settings)
+    ms.tune_tir(matmul(), CPU, evolution, str(tmp_path), **pieces)
+    records = os.path.join(tmp_path, "database_tuning_record.json")
+    with open(records) as lines:
+        written = lines.read()
+    with open(records, "w") as out:
+        out.write(written + '[0, [[["GetBlo')  # where a process was killed
+    ms.tune_tir(matmul(), CPU, evolution, str(tmp_path), **pieces)
+    database = ms.database.JSONDatabase(work_dir=str(tmp_path))
+    assert len(database) == 16
+    texts = [str(record.trace) for record in database.get_all_tuning_records()]
+    assert len(set(texts)) == 16
+
+
+def test_a_search_with_pieces_in_python(tmp_path, caplog):
+    seen = {"built": 0, "ran": 0, "scored": 0, "rounds": 0, "checked": 0}
+
+    @ms.derived_object
+    class Builder(ms.builder.PyBuilder):
+        def build(self, build_inputs):
+            seen["built"] += len(build_inputs)
+            return [ms.builder.BuilderResult("here", None) for _ in build_inputs]
+
+    @ms.derived_object
+    class Runner(ms.runner.PyRunner):
+        def run(self, runner_inputs):
+            assert all(str(each.artifact_path) == "here" for each in runner_inputs)
+            seen["ran"] += len(runner_inputs)
+            return [DummyRunnerFuture() for _ in runner_inputs]
+
+    @ms.derived_object
+    class Model(ms.cost_model.PyCostModel):
+        def load(self, path):
+            pass
+
+        def save(self, path):
+            pass
+
+        def update(self, context, candidates, results):
+            assert len(candidates) == len(results)
+
+        def predict(self, context, candidates):
+            seen["scored"] += len(candidates)
+            return np.arange(len(candidates), dtype="float64")
+
+    @ms.derived_object
+    class Callback(ms.measure_callback.PyMeasureCallback):
+        def apply(self, task_scheduler, task_id, measure_candidates, builder_results, runner_results):
+            assert task_id == 0
+            seen["rounds"] += 1
+
+    @ms.derived_object
+    class Postproc(ms.postproc.PyPostproc):
+        def _initialize_with_tune_context(self, context):
+            pass
+
+        def apply(self, sch):
+            seen["checked"] += 1
+            return True
+
+        def clone(self):
+            return Postproc()
+
+    callbacks = [*ms.default_config.callbacks(None), Callback()]
+    settings = {"population_size": 8, "init_min_unmeasured": 4, "genetic_num_iters": 1}
+    sch = ms.tune_tir(
+        matmul(),
+        CPU,
+        config(strategy="evolutionary", search_strategy_config=settings),
+        str(tmp_path),
+        builder=Builder(),
+        runner=Runner(),
+        cost_model=Model(),
+        measure_callbacks=callbacks,
+        postprocs=lambda: [Postproc()],
+    )
+    assert sch is not None
+    assert seen["built"] == seen["ran"] == 8
+    assert seen["rounds"] == 2
+    assert seen["scored"] >= 16
+    assert seen["checked"] >= 16
+
+
+def test_a_strategy_in_python():
+    @ms.derived_object
+    class First(ms.search_strategy.PySearchStrategy):
+        def _initialize_with_tune_context(self, context):
+            self.mod = context.mod
+
+        def pre_tuning(self, design_spaces, database=None, cost_model=None):
+            self.spaces = list(design_spaces)
+
+        def post_tuning(self):
+            self.spaces = []
+
+        def generate_measure_candidates(self):
+            if not self.spaces:
+                return None
+            infos = ms.arg_info.ArgInfo.from_entry_func(self.mod)
+            return [ms.MeasureCandidate(self.spaces.pop(), infos)]
+
+        def notify_runner_results(self, measure_candidates, results):
+            pass
+
+        def clone(self):
+            return First()
+
+    task = context(matmul(), First())
+    task.pre_tuning()
+    assert len(task.generate_measure_candidates()) == 1
+    task.post_tuning()
+    assert task.generate_measure_candidates() is None
+
+
+def test_a_scheduler_in_python_and_what_gets_most_turns():
+    def tasks(count):
+        return [
+            context(matmul(), ms.search_strategy.ReplayTrace(num_trials_per_iter=2, max_trials_per_task=6))
+            for _ in range(count)
+        ]
+
+    @ms.derived_object
+    class LastFirst(ms.task_scheduler.PyTaskScheduler):
+        def next_task_id(self):
+            outer = self._outer()
+            for task_id in reversed(range(len(self.tasks))):
+                if task_id in outer._running:
+                    outer.join_running_task(task_id)
+                if not outer.is_terminated[task_id]:
+                    self.turns = [*getattr(self, "turns", []), task_id]
+                    return task_id
+            return -1
+
+    scheduler = LastFirst(tasks(2), DummyBuilder(), DummyRunner(), max_trials=100)
+    scheduler.tune()
+    assert scheduler.num_trials_already == 12
+    assert scheduler.turns[:3] == [1, 1, 1]
+    fair = ms.task_scheduler.RoundRobin(tasks(3), None, DummyBuilder(), DummyRunner(), max_trials=100)
+    fair.tune()
+    assert [len(each) for each in fair.latency_history] == [3, 3, 3]
+    graded = ms.task_scheduler.GradientBased(
+        tasks(2), [1.0, 1000.0], DummyBuilder(), DummyRunner(), max_trials=8, seed=1
+    )
+    graded.tune()
+    assert [len(each) for each in graded.latency_history] == [1, 3]
+
+
+def test_a_method_that_is_not_there_says_so():
+    @ms.derived_object
+    class Nothing(ms.builder.PyBuilder):
+        pass
+
+    with pytest.raises(NotImplementedError, match="build"):
+        Nothing().build([])
+    with pytest.raises(TypeError, match="begin with Py"):
+        ms.derived_object(type("Mine", (), {}))
+
+
+def test_a_derived_object_keeps_its_attributes():
+    @ms.derived_object
+    class Counting(ms.builder.PyBuilder):
+        """Counts."""
+
+        def __init__(self, start):
+            self.count = start
+
+        @staticmethod
+        def unit():
+            return "builds"
+
+        def build(self, build_inputs):
+            self.count += len(build_inputs)
+            return []
+
+    builder = Counting(start=3)
+    builder.build([None])
+    assert builder.count == 4
+    builder.count = 10
+    assert builder._inst.count == 10
+    assert Counting.unit() == "builds"
+    assert Counting.__doc__ == "Counts."
+    with pytest.raises(AttributeError, match="nothing"):
+        builder.nothing  # noqa: B018
+
+
+def test_profiler_counts_by_name():
+    with ms.Profiler() as profiler:
+        with ms.Profiler.timeit("Work"):
+            pass
+        assert ms.Profiler.current() is profiler
+    assert set(profiler.get()) == {"Total", "Work"}
+    assert "Work" in profiler.table()
+    assert ms.Profiler.current() is None
+
+
+def test_arguments_have_a_json_form():
+    infos = ms.arg_info.ArgInfo.from_prim_func(te.create_prim_func(te_workload.matmul(4, 5, 6)))
+    assert [info.as_json() for info in infos] == [
+        ["TENSOR", "float32", [4, 6]],
+        ["TENSOR", "float32", [6, 5]],
+        ["TENSOR", "float32", [4, 5]],
+    ]
+    again = ms.arg_info.TensorInfo.from_json(infos[0].as_json())
+    assert again.as_json() == infos[0].as_json()
+    assert list(again.shape) == [4, 6]
+    for wrong in (["TENSOR", "float32", [-1]], ["SCALAR", "float32", [1]], ["TENSOR", "what", [1]], 3):
+        with pytest.raises((ValueError, TypeError, tvm.TVMError)):
+            ms.arg_info.ArgInfo.from_json(wrong)
+
+
+def test_random_models_go_on_where_they_were(tmp_path):
+    model = ms.cost_model.RandomModel(seed=3)
+    path = str(tmp_path / "model.npy")
+    model.predict(None, [None] * 3)
+    model.save(path)
+    first = model._inst.predict(None, [None] * 5)
+    other = ms.cost_model.RandomModel(path=path)
+    np.testing.assert_array_equal(other._inst.predict(None, [None] * 5), first)
+
+
+def test_what_is_not_there_says_so():
+    with pytest.raises(NotImplementedError, match="MLPModel is not there"):
+        ms.cost_model.MLPModel()
+    with pytest.raises(NotImplementedError, match="MultiLevelTilingTensorCore is not there"):
+        ms.schedule_rule.MultiLevelTilingTensorCore([], structure="SSSRRSRS")
+    with pytest.raises(ValueError, match="Unknown SearchStrategy: guess"):
+        ms.search_strategy.create("guess", num_trials_per_iter=1, max_trials_per_task=1)
+
+
+def test_a_log_of_each_task_is_written(tmp_path):
+    ms.tune_tir(
+        matmul(),
+        CPU,
+        config(strategy="evolutionary", search_strategy_config={"population_size": 8, "init_min_unmeasured": 4}),
+        str(tmp_path),
+        builder=DummyBuilder(),
+        runner=DummyRunner(),
+        task_name="small",
+    )
+    (name,) = os.listdir(tmp_path / "logs")
+    assert "small" in name
+    assert "sampled" in (tmp_path / "logs" / name).read_text()
+    logging.getLogger(name[: -len(".log")]).handlers.clear()
