@@ -164,6 +164,7 @@ BY_NAME = {
     "src/tir/transform/function/lower_custom_datatypes.cc": "functions of a user's data type",
     "src/tir/transform/memory/memory_info.cc": "what users say of a memory of their device",
     "src/tir/usmp/algorithms.cc": "a user's algorithm for memory planning",
+    "src/tune/meta_schedule/space/post_order_apply.cc": "the schedule rule that a block of a user's program names",
     "src/runtime/rpc/server_session.cc": "what clients ask for by name",
 }
 # Lookups of one function that only a later room has, through a prefix that users share with it.

@@ -66,6 +66,11 @@ ALLOWED = [
     ("src/relay/print_text.cc", r"\bjoined\(", "pieces of printed text"),
     ("src/frontend/onnx/ml/text.cc", r"Strings: joined", "strings"),
     ("src/", r"\bjoin\(|with_join_point", "VirtualDevice::Join is v0.10's; a join point of control flow"),
+    (
+        "python/tessera/meta_schedule/task_scheduler",
+        r"join_running_task|JoinRunnerFutures",
+        "v0.10's name of the method, and of what its profiler counts",
+    ),
     ("src/relay", r"JoinReducedAxes|SplitOpenJoins", "names of registered passes"),
     (FILTERS, r"[tT]aps?\b|[tT]aps_", "taps of a filter of signals: interpolation (Tap, linear_taps), Winograd"),
     ("", r"[mM]ulti_?[pP]rocessor|getAllProcessor|Core Processor", "names of CUDA, LLVM and CPUs"),

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..._ffi.registry import get_global_func
+from ...driver import lower
 from ...runtime.ndarray import NDArray, array
 from .feature_extractor import FeatureExtractor
 
 __all__ = ["PerStoreFeature"]
 
 
+def _find_features() -> Callable[..., Any] | None:
+    """The features that the auto-scheduler has of a lowered function."""
+    try:
+        return importlib.import_module("...auto_scheduler.feature", __package__).features_from_primfunc
+    except (ImportError, AttributeError):
+        return None
+
+
 class PerStoreFeature(FeatureExtractor):
-    """A row for each store: arithmetic, accesses, reuse, allocations, loops around. Until the core has all of them these are
-    counts of what stands around the store."""
+    """A row of 164 numbers for each buffer that a lowered program stores into: arithmetic, loops around, accesses and their
+    reuse, allocations. They are those of the auto-scheduler."""
 
     def __init__(
         self,
@@ -24,16 +34,23 @@ class PerStoreFeature(FeatureExtractor):
         cache_line_bytes: int = 64,
         extract_workload: bool = False,
     ) -> None:
+        if arith_intensity_curve_num_samples != 10 or extract_workload:
+            raise NotImplementedError("PerStoreFeature has 10 samples of arithmetic intensity, and none of the workload")
         self.buffers_per_store, self.cache_line_bytes = buffers_per_store, cache_line_bytes
-        self.arith_intensity_curve_num_samples = arith_intensity_curve_num_samples
-        self.extract_workload = extract_workload
 
     def extract_from(self, context: Any, candidates: list[Any]) -> list[NDArray]:
         """One matrix a candidate."""
-        extract = get_global_func("meta_schedule.StoreFeatures")
+        features = _find_features()
+        if features is None:
+            raise NotImplementedError(
+                "PerStoreFeature needs the features of tvm.auto_scheduler, which are not there: derive an extractor of your "
+                "own from PyFeatureExtractor"
+            )
         out = []
         for candidate in candidates:
-            columns, values = extract(candidate.sch, self.buffers_per_store, self.cache_line_bytes)
-            rows = np.frombuffer(bytes(values), dtype="float64").reshape(-1, int(columns))
-            out.append(array(rows.copy()))
+            rows = features(
+                lower(candidate.sch.mod)["main"], self.cache_line_bytes, self.buffers_per_store, log_scale=True
+            )
+            rows = np.zeros((1, 64 + 20 * self.buffers_per_store)) if rows is None else np.asarray(rows)
+            out.append(array(rows.astype("float64")))
         return out

@@ -20,10 +20,10 @@ std::vector<DataType> element_types(const BlockNode* block) {
 RV tile_for_intrin(const Traced& sch, const RV& block, const String& intrin) {
   TensorIntrin found = find_tensor_intrin(intrin);
   if (!found) throw Error(ValueError) << "there is no tensor intrinsic " << quoted(intrin);
-  const BlockRealize* inner = nullptr;
-  schedule::loops_of(found->desc, &inner);
-  if (!inner || inner->block->writes.size() != 1 ||
-      element_types(inner->block.get()) != element_types(sch.find(block).block()))
+  const BlockRealize* described = nullptr;
+  schedule::loops_of(found->desc, &described);
+  if (!described || described->block->writes.size() != 1 ||
+      element_types(described->block.get()) != element_types(sch.find(block).block()))
     return {};
   ObjectRef mapping = schedule::tensorize_loop_mapping(sch.sch(), block, found->desc, false);
   if (!mapping) return {};
