@@ -8,6 +8,25 @@ from __future__ import annotations
 
 #: Package, and its submodules.
 _ROWS = {
+    "tvm.meta_schedule.database": (
+        "json_database memory_database ordered_union_database schedule_fn_database union_database"
+    ),
+    "tvm.meta_schedule.feature_extractor": "random_feature_extractor",
+    "tvm.meta_schedule.measure_callback": "add_to_database echo_statistics remove_build_artifact update_cost_model",
+    "tvm.meta_schedule.mutator": (
+        "mutate_compute_location mutate_parallel mutate_thread_binding mutate_tile_size mutate_unroll"
+    ),
+    "tvm.meta_schedule.postproc": (
+        "disallow_dynamic_loop rewrite_cooperative_fetch rewrite_layout rewrite_parallel_vectorize_unroll "
+        "rewrite_reduction_block rewrite_tensorize rewrite_unbound_block verify_gpu_code"
+    ),
+    "tvm.meta_schedule.schedule_rule": (
+        "add_rfactor auto_bind auto_inline cross_thread_reduction multi_level_tiling parallel_vectorize_unroll "
+        "random_compute_location"
+    ),
+    "tvm.meta_schedule.search_strategy": "evolutionary_search replay_func replay_trace",
+    "tvm.meta_schedule.space_generator": "post_order_apply schedule_fn space_generator_union",
+    "tvm.meta_schedule.task_scheduler": "gradient_based round_robin",
     "tvm.relay.op": "tensor",
     "tvm.relay.op.nn": "nn",
     "tvm.relay.op.strategy": "generic",

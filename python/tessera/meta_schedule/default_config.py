@@ -51,6 +51,7 @@ __all__ = [
     "mod",
     "mutator_probs",
     "postproc",
+    "random_model",
     "runner",
     "schedule_rules",
     "space_generator",
@@ -118,8 +119,7 @@ def callbacks(measure_callbacks: list[MeasureCallback] | None) -> list[MeasureCa
     for i, callback in enumerate(measure_callbacks):
         if not isinstance(callback, MeasureCallback):
             raise TypeError(
-                "Expected `measure_callbacks` to be List[MeasureCallback], "
-                f"but measure_callbacks[{i}] is: {callback}"
+                f"Expected `measure_callbacks` to be List[MeasureCallback], but measure_callbacks[{i}] is: {callback}"
             )
     return list(measure_callbacks)
 
@@ -131,10 +131,17 @@ def cost_model(cost_model: CostModel | None, adpative_training: bool | None) -> 
     if _find_xgboost() is None or _find_features() is None:
         lacking = "the package xgboost is not installed" if _find_xgboost() is None else "there are no features"
         logger.warning("%s: candidates are scored at random", lacking)
-        return RandomModel()
-    return XGBModel(
+        return random_model()
+    learned: Any = XGBModel(
         extractor=PerStoreFeature(), adaptive_training=adpative_training is None or adpative_training
     )
+    return learned
+
+
+def random_model() -> CostModel:
+    """A cost model that knows nothing."""
+    model: Any = RandomModel()
+    return model
 
 
 def space_generator(space_generator: Callable[[], SpaceGenerator] | SpaceGenerator | None) -> SpaceGenerator:

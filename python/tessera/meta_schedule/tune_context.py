@@ -33,8 +33,8 @@ class TuneContext(Object):
     a function of schedules, and `search_strategy` the name of a kind. `rand_state` -1 takes a seed from the machine.
     """
 
-    mod: IRModule | None
-    target: Target | None
+    mod: Any  # an IRModule, or None
+    target: Any  # a Target, or None
     space_generator: SpaceGenerator | None
     search_strategy: SearchStrategy | None
     task_name: str
@@ -133,9 +133,9 @@ class TuneContext(Object):
 
             database = MemoryDatabase()
         if cost_model is None:
-            from .cost_model import RandomModel
+            from .default_config import random_model
 
-            cost_model = RandomModel()
+            cost_model = random_model()
         strategy.pre_tuning(design_spaces, database, cost_model)
 
     def post_tuning(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import logging
 import os
 import shutil
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-def derived_object(cls: type) -> type:
+def derived_object(cls: type) -> Any:
     """Makes a class that overrides methods of a `Py...` class (PyRunner, PyScheduleRule, ...) a piece of a search.
 
     Its objects are what the search takes; attributes are those of an object of `cls`. A method that the class does not
@@ -53,7 +54,9 @@ def derived_object(cls: type) -> type:
 
         return method
 
-    class Derived(metadata["cls"]):
+    core_class: Any = metadata["cls"]
+
+    class Derived(core_class):
         def __init__(self, *args: Any, **kwargs: Any):
             self._inst = cls(*args, **kwargs)
             super().__init__(
@@ -96,9 +99,7 @@ def cpu_count(logical: bool = True) -> int:
     if logical:
         return count
     try:
-        import psutil  # type: ignore[import-not-found,import-untyped]
-
-        return psutil.cpu_count(logical=False) or count
+        return importlib.import_module("psutil").cpu_count(logical=False) or count
     except ImportError:
         return count
 

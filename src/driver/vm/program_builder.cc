@@ -12,8 +12,7 @@ namespace tessera::relay {
 namespace {
 
 kernel::KernelTable kernels_of(const CompilationConfig& config, const PassContext& passes) {
-  auto environment =
-      compile_environment(config->default_primitive_virtual_device->target, config->host_target, passes);
+  auto environment = compile_environment(config->default_primitive_virtual_device->target, config->host_target, passes);
   return {"vm_mod", environment,
           config->optional_homogeneous_target ? kernel::CachedKernels(environment) : kernel::CachedKernels(),
           config->primitive_targets};

@@ -12,8 +12,7 @@ namespace {
 
 void initialize(const TuneContext& self) {
   const TuneContextNode& context = *self;
-  if (context.space_generator)
-    context.space_generator->methods->initialize(*context.space_generator.edit(), context);
+  if (context.space_generator) context.space_generator->methods->initialize(*context.space_generator.edit(), context);
   if (context.search_strategy) context.search_strategy->methods->initialize(*context.search_strategy.edit(), self);
   for (const ScheduleRule& rule : context.sch_rules) rule->methods->initialize(*rule.edit(), context);
   for (const Postproc& postproc : context.postprocs) postproc->methods->initialize(*postproc.edit(), context);

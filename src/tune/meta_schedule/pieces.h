@@ -37,7 +37,9 @@ struct ScheduleRuleNode : Object {
       [](ScheduleRuleNode& self, const Schedule& sch, const ObjectRef& block) {
         return static_cast<T&>(self).apply(sch, block);
       },
-      [](const ScheduleRuleNode& self) -> Ref<ScheduleRuleNode> { return copied<ScheduleRuleNode>(static_cast<const T&>(self)); }};
+      [](const ScheduleRuleNode& self) -> Ref<ScheduleRuleNode> {
+        return copied<ScheduleRuleNode>(static_cast<const T&>(self));
+      }};
   const Methods* methods = nullptr;
 
   static constexpr NodeInfo info{"meta_schedule.ScheduleRule", &Object::info, Role::Identity};
@@ -58,12 +60,15 @@ struct PostprocNode : Object {
       [](PostprocNode& self, const TuneContextNode& context) { static_cast<T&>(self).initialize(context); },
       [](PostprocNode& self, const Schedule& sch) { return static_cast<T&>(self).apply(sch); },
       [](const PostprocNode& self) -> Ref<PostprocNode> { return copied<PostprocNode>(static_cast<const T&>(self)); },
-      requires(const T& t) { t.cloned(); }};
-  const Methods* methods = nullptr;
+      requires(const T& t){t.cloned();
+}
+};  // namespace tessera::meta_schedule
+const Methods* methods = nullptr;
 
-  static constexpr NodeInfo info{"meta_schedule.Postproc", &Object::info, Role::Identity};
-  static void fields(auto) {}
-};
+static constexpr NodeInfo info{"meta_schedule.Postproc", &Object::info, Role::Identity};
+static void fields(auto) {}
+}
+;
 using Postproc = Ref<PostprocNode>;
 
 /// Gives a trace with another decision; an empty one where it has none to change. `random` is the state of a generator.
@@ -77,16 +82,18 @@ struct MutatorNode : Object {
   template <class T>
   static constexpr Methods methods_of = {
       [](MutatorNode& self, const TuneContextNode& context) { static_cast<T&>(self).initialize(context); },
-      [](MutatorNode& self, const Trace& trace, int64_t* random) {
-        return static_cast<T&>(self).apply(trace, random);
-      },
+      [](MutatorNode& self, const Trace& trace, int64_t* random) { return static_cast<T&>(self).apply(trace, random); },
       [](const MutatorNode& self) -> Ref<MutatorNode> { return copied<MutatorNode>(static_cast<const T&>(self)); },
-      requires(const T& t) { t.cloned(); }};
-  const Methods* methods = nullptr;
+      requires(const T& t){t.cloned();
+}
+}
+;
+const Methods* methods = nullptr;
 
-  static constexpr NodeInfo info{"meta_schedule.Mutator", &Object::info, Role::Identity};
-  static void fields(auto) {}
-};
+static constexpr NodeInfo info{"meta_schedule.Mutator", &Object::info, Role::Identity};
+static void fields(auto) {}
+}
+;
 using Mutator = Ref<MutatorNode>;
 
 /// Gives the schedules whose traces are the design space of a module.
@@ -100,7 +107,9 @@ struct SpaceGeneratorNode : Object {
   static constexpr Methods methods_of = {
       [](SpaceGeneratorNode& self, const TuneContextNode& context) { static_cast<T&>(self).initialize(context); },
       [](SpaceGeneratorNode& self, const IRModule& mod) { return static_cast<T&>(self).generate(mod); },
-      [](const SpaceGeneratorNode& self) -> Ref<SpaceGeneratorNode> { return copied<SpaceGeneratorNode>(static_cast<const T&>(self)); }};
+      [](const SpaceGeneratorNode& self) -> Ref<SpaceGeneratorNode> {
+        return copied<SpaceGeneratorNode>(static_cast<const T&>(self));
+      }};
   const Methods* methods = nullptr;
 
   static constexpr NodeInfo info{"meta_schedule.SpaceGenerator", &Object::info, Role::Identity};
@@ -186,7 +195,9 @@ struct SearchStrategyNode : Object {
       [](SearchStrategyNode& self, const Array<MeasureCandidate>& candidates, const Array<RunnerResult>& results) {
         static_cast<T&>(self).notify(candidates, results);
       },
-      [](const SearchStrategyNode& self) -> Ref<SearchStrategyNode> { return copied<SearchStrategyNode>(static_cast<const T&>(self)); }};
+      [](const SearchStrategyNode& self) -> Ref<SearchStrategyNode> {
+        return copied<SearchStrategyNode>(static_cast<const T&>(self));
+      }};
   const Methods* methods = nullptr;
 
   static constexpr NodeInfo info{"meta_schedule.SearchStrategy", &Object::info, Role::Identity};

@@ -1,7 +1,7 @@
 // Pieces whose methods are functions of another language, handed in when they are made.
 
-#include "runtime/registry.h"
 #include "tune/meta_schedule/python_pieces.h"
+#include "runtime/registry.h"
 #include "tune/meta_schedule/space/spaces.h"
 
 namespace tessera::meta_schedule {
@@ -89,8 +89,7 @@ void PyCostModelNode::update(const TuneContext& context, const Array<MeasureCand
   required(f_update, "PyCostModel", "update")(context, candidates, results);
 }
 std::vector<double> PyCostModelNode::predict(const TuneContext& context, const Array<MeasureCandidate>& candidates) {
-  Array<ObjectRef> scores =
-      required(f_predict, "PyCostModel", "predict")(context, candidates).to<Array<ObjectRef>>();
+  Array<ObjectRef> scores = required(f_predict, "PyCostModel", "predict")(context, candidates).to<Array<ObjectRef>>();
   if (scores.size() != candidates.size())
     throw Error(ValueError) << "PyCostModel: predict gave " << scores.size() << " scores for " << candidates.size()
                             << " candidates";

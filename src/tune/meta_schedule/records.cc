@@ -69,9 +69,7 @@ ArgInfo arg_from_json(const ObjectRef& json) {
   return make(std::move(out));
 }
 
-Workload make_workload(const IRModule& mod) {
-  return make(WorkloadNode{.mod = mod, .shash = structural_hash(mod)});
-}
+Workload make_workload(const IRModule& mod) { return make(WorkloadNode{.mod = mod, .shash = structural_hash(mod)}); }
 
 Array<ObjectRef> as_json(const Workload& workload) {
   return {String(std::to_string(static_cast<uint64_t>(workload->shash))),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
 import tessera as tvm
 from tessera import meta_schedule as ms
 from tessera import te

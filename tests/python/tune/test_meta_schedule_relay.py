@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 import tessera as tvm
 from tessera import meta_schedule as ms
 from tessera import relay

@@ -1,13 +1,10 @@
 """Searches: strategies, measuring, callbacks, pieces in Python, and what comes of them against NumPy."""
 
-from __future__ import annotations
-
 import logging
 import os
 
 import numpy as np
 import pytest
-
 import tessera as tvm
 from tessera import meta_schedule as ms
 from tessera import te
@@ -40,7 +37,7 @@ def context(mod, strategy, **pieces):
 
 
 def config(**changes):
-    settings = dict(strategy="replay_trace", num_trials_per_iter=4, max_trials_global=8)
+    settings = {"strategy": "replay_trace", "num_trials_per_iter": 4, "max_trials_global": 8}
     return ms.TuneConfig(**{**settings, **changes})
 
 
@@ -271,7 +268,7 @@ def test_a_library_that_is_not_there_is_an_error_of_its_candidate():
 
 
 def test_a_killed_run_goes_on_from_its_folder(tmp_path):
-    pieces = dict(builder=DummyBuilder(), runner=DummyRunner())
+    pieces = {"builder": DummyBuilder(), "runner": DummyRunner()}
     settings = {"population_size": 16, "init_min_unmeasured": 8, "genetic_num_iters": 1}
     evolution = config(strategy="evolutionary", search_strategy_config=settings)
     ms.tune_tir(matmul(), CPU, evolution, str(tmp_path), **pieces)
@@ -455,7 +452,7 @@ def test_a_derived_object_keeps_its_attributes():
     assert Counting.unit() == "builds"
     assert Counting.__doc__ == "Counts."
     with pytest.raises(AttributeError, match="nothing"):
-        builder.nothing  # noqa: B018
+        builder.nothing
 
 
 def test_profiler_counts_by_name():

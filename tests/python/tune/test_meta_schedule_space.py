@@ -1,9 +1,8 @@
 """Design spaces: which schedules rules make of blocks, and with which decisions."""
 
-from __future__ import annotations
+# ruff: noqa: F821 - names inside scripts
 
 import pytest
-
 import tessera as tvm
 from tessera import meta_schedule as ms
 from tessera import te, tir

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from ..._ffi import register_object
 from ...ir import IRModule
@@ -45,6 +45,8 @@ class Builder:
 
 
 class _PyBuilder(Builder):
+    _f_build: Callable | None
+
     def __init__(self, f_build: Callable | None = None) -> None:
         self.__dict__["_f_build"] = f_build
 
@@ -57,7 +59,7 @@ class _PyBuilder(Builder):
 class PyBuilder:
     """A builder in Python: override `build`, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {"cls": _PyBuilder, "methods": ["build"]}
+    _tvm_metadata: ClassVar[dict[str, Any]] = {"cls": _PyBuilder, "methods": ["build"]}
 
     def build(self, build_inputs: list[BuilderInput]) -> list[BuilderResult]:
         """What comes of each."""

@@ -26,7 +26,7 @@ def default_build(mod: IRModule, target: Target, _params: dict[str, Any] | None)
 
 def default_export(mod: Module) -> str:
     """Writes a library into a file of its own; gives its path."""
-    path = os.path.join(tempfile.mkdtemp(prefix="tessera_candidate_"), "tvm_tmp_mod." + tar.output_format)
+    path = os.path.join(tempfile.mkdtemp(prefix="tessera_candidate_"), "tvm_tmp_mod.tar")
     mod.export_library(path, tar)
     return path
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -32,9 +32,7 @@ class CostModel(Object):
         """Writes what was learned."""
         _ffi_api.CostModelSave(self, str(path))
 
-    def update(
-        self, context: TuneContext, candidates: list[MeasureCandidate], results: list[RunnerResult]
-    ) -> None:
+    def update(self, context: TuneContext, candidates: list[MeasureCandidate], results: list[RunnerResult]) -> None:
         """Learns what came of candidates."""
         _ffi_api.CostModelUpdate(self, context, candidates, results)
 
@@ -68,7 +66,10 @@ class _PyCostModel(CostModel):
 class PyCostModel:
     """A cost model in Python: override its methods, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {"cls": _PyCostModel, "methods": ["load", "save", "update", "predict", "__str__"]}
+    _tvm_metadata: ClassVar[dict[str, Any]] = {
+        "cls": _PyCostModel,
+        "methods": ["load", "save", "update", "predict", "__str__"],
+    }
 
     def load(self, path: str) -> None:
         """Reads what an earlier run learned."""
@@ -78,9 +79,7 @@ class PyCostModel:
         """Writes what was learned."""
         raise NotImplementedError
 
-    def update(
-        self, context: TuneContext, candidates: list[MeasureCandidate], results: list[RunnerResult]
-    ) -> None:
+    def update(self, context: TuneContext, candidates: list[MeasureCandidate], results: list[RunnerResult]) -> None:
         """Learns what came of candidates."""
         raise NotImplementedError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from ..._ffi import register_object
 from ...ir import IRModule
@@ -184,7 +184,7 @@ class _PyDatabase(Database):
 class PyDatabase:
     """A database in Python: override its methods, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {
+    _tvm_metadata: ClassVar[dict[str, Any]] = {
         "cls": _PyDatabase,
         "methods": [
             "has_workload",

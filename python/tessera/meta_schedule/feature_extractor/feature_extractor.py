@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class FeatureExtractor:
 
 
 class _PyFeatureExtractor(FeatureExtractor):
+    _f_extract_from: Callable | None
+
     def __init__(self, f_extract_from: Callable | None = None, f_as_string: Callable | None = None) -> None:
         del f_as_string
         self.__dict__["_f_extract_from"] = f_extract_from
@@ -35,7 +37,7 @@ class _PyFeatureExtractor(FeatureExtractor):
 class PyFeatureExtractor:
     """Features in Python: override `extract_from`, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {"cls": _PyFeatureExtractor, "methods": ["extract_from", "__str__"]}
+    _tvm_metadata: ClassVar[dict[str, Any]] = {"cls": _PyFeatureExtractor, "methods": ["extract_from", "__str__"]}
 
     def extract_from(self, context: Any, candidates: list[Any]) -> list[NDArray]:
         """One row a store."""

@@ -35,7 +35,9 @@ class PerStoreFeature(FeatureExtractor):
         extract_workload: bool = False,
     ) -> None:
         if arith_intensity_curve_num_samples != 10 or extract_workload:
-            raise NotImplementedError("PerStoreFeature has 10 samples of arithmetic intensity, and none of the workload")
+            raise NotImplementedError(
+                "PerStoreFeature has 10 samples of arithmetic intensity, and none of the workload"
+            )
         self.buffers_per_store, self.cache_line_bytes = buffers_per_store, cache_line_bytes
 
     def extract_from(self, context: Any, candidates: list[Any]) -> list[NDArray]:

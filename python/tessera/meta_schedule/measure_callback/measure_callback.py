@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..database import TuningRecord
 from ..utils import remove_build_dir
@@ -44,6 +44,8 @@ class MeasureCallback:
 
 
 class _PyMeasureCallback(MeasureCallback):
+    _f_apply: Callable | None
+
     def __init__(self, f_apply: Callable | None = None, f_as_string: Callable | None = None) -> None:
         del f_as_string
         self.__dict__["_f_apply"] = f_apply
@@ -57,7 +59,7 @@ class _PyMeasureCallback(MeasureCallback):
 class PyMeasureCallback:
     """A callback in Python: override `apply`, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {"cls": _PyMeasureCallback, "methods": ["apply", "__str__"]}
+    _tvm_metadata: ClassVar[dict[str, Any]] = {"cls": _PyMeasureCallback, "methods": ["apply", "__str__"]}
 
     def apply(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..._ffi import register_object
 from ...runtime import Object
@@ -42,7 +42,10 @@ class _PyMutator(Mutator):
 class PyMutator:
     """A mutator in Python: override its methods, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {"cls": _PyMutator, "methods": ["_initialize_with_tune_context", "apply", "clone", "__str__"]}
+    _tvm_metadata: ClassVar[dict[str, Any]] = {
+        "cls": _PyMutator,
+        "methods": ["_initialize_with_tune_context", "apply", "clone", "__str__"],
+    }
 
     def _initialize_with_tune_context(self, context: TuneContext) -> None:
         raise NotImplementedError

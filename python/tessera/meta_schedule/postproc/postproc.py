@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..._ffi import register_object
 from ...runtime import Object
@@ -41,7 +41,10 @@ class _PyPostproc(Postproc):
 class PyPostproc:
     """A postprocessor in Python: override its methods, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {"cls": _PyPostproc, "methods": ["_initialize_with_tune_context", "apply", "clone", "__str__"]}
+    _tvm_metadata: ClassVar[dict[str, Any]] = {
+        "cls": _PyPostproc,
+        "methods": ["_initialize_with_tune_context", "apply", "clone", "__str__"],
+    }
 
     def _initialize_with_tune_context(self, context: TuneContext) -> None:
         raise NotImplementedError

@@ -72,7 +72,7 @@ class RPCRunner(_CoreRunner):
         self._chosen()
 
     def _chosen(self) -> list[Callable]:
-        defaults = (
+        defaults: tuple[Callable, ...] = (
             default_create_session,
             default_upload_module,
             default_alloc_argument,

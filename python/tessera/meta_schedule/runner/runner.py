@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from ..._ffi import register_object
 from ...runtime import Object
@@ -38,6 +38,9 @@ class RunnerResult(Object):
 class RunnerFuture:
     """A result that may not be there yet."""
 
+    _f_done: Callable[[], bool]
+    _f_result: Callable[[], RunnerResult] | None
+
     def __init__(self, f_done: Callable[[], bool], f_result: Callable[[], RunnerResult] | None = None) -> None:
         self.__dict__["_f_done"], self.__dict__["_f_result"] = f_done, f_result
 
@@ -55,7 +58,7 @@ class RunnerFuture:
 class PyRunnerFuture:
     """A future in Python: override `done` and `result`, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {"cls": RunnerFuture, "methods": ["done", "result"]}
+    _tvm_metadata: ClassVar[dict[str, Any]] = {"cls": RunnerFuture, "methods": ["done", "result"]}
 
     def done(self) -> bool:
         """True when the result is there."""
@@ -75,6 +78,8 @@ class Runner:
 
 
 class _PyRunner(Runner):
+    _f_run: Callable | None
+
     def __init__(self, f_run: Callable | None = None) -> None:
         self.__dict__["_f_run"] = f_run
 
@@ -87,7 +92,7 @@ class _PyRunner(Runner):
 class PyRunner:
     """A runner in Python: override `run`, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {"cls": _PyRunner, "methods": ["run"]}
+    _tvm_metadata: ClassVar[dict[str, Any]] = {"cls": _PyRunner, "methods": ["run"]}
 
     def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
         """A future for each."""

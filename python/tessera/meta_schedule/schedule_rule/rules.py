@@ -28,9 +28,7 @@ class AddRFactor(ScheduleRule):
     """Splits long reductions into parts that are summed on their own."""
 
     def __init__(self, max_jobs_per_core: int = 16, max_innermost_factor: int | None = None) -> None:
-        self.__init_handle_by_constructor__(
-            _ffi_api.ScheduleRuleAddRFactor, max_jobs_per_core, max_innermost_factor
-        )
+        self.__init_handle_by_constructor__(_ffi_api.ScheduleRuleAddRFactor, max_jobs_per_core, max_innermost_factor)
 
 
 @register_object("meta_schedule.AutoBind")

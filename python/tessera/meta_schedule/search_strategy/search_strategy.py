@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..._ffi import register_object
 from ...runtime import Object
@@ -85,7 +85,7 @@ class _PySearchStrategy(SearchStrategy):
 class PySearchStrategy:
     """A strategy in Python: override its methods, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {
+    _tvm_metadata: ClassVar[dict[str, Any]] = {
         "cls": _PySearchStrategy,
         "methods": [
             "_initialize_with_tune_context",

@@ -24,9 +24,7 @@ class ReplayFunc(SearchStrategy):
     """Generates the design space anew for each candidate."""
 
     def __init__(self, num_trials_per_iter: int, max_trials_per_task: int) -> None:
-        self.__init_handle_by_constructor__(
-            _ffi_api.SearchStrategyReplayFunc, num_trials_per_iter, max_trials_per_task
-        )
+        self.__init_handle_by_constructor__(_ffi_api.SearchStrategyReplayFunc, num_trials_per_iter, max_trials_per_task)
 
 
 @register_object("meta_schedule.EvolutionarySearch")

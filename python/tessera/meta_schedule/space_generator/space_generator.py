@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..._ffi import register_object
 from ...ir import IRModule
@@ -42,7 +42,7 @@ class _PySpaceGenerator(SpaceGenerator):
 class PySpaceGenerator:
     """A design space in Python: override its methods, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {
+    _tvm_metadata: ClassVar[dict[str, Any]] = {
         "cls": _PySpaceGenerator,
         "methods": ["_initialize_with_tune_context", "generate_design_space", "clone"],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,19 @@ logger = logging.getLogger(__name__)
 
 class TaskScheduler:
     """Searches on several tasks, one round after another."""
+
+    tasks: list[TuneContext]
+    builder: Builder
+    runner: Runner
+    database: Database | None
+    cost_model: CostModel | None
+    measure_callbacks: list[MeasureCallback]
+    max_trials: int
+    num_trials_already: int
+    best_seconds: list[float]
+    latency_history: list[list[float]]
+    is_terminated: list[bool]
+    _running: dict[int, Any]
 
     def __init__(
         self,
@@ -100,7 +113,7 @@ class TaskScheduler:
         with Profiler.timeit("SendToBuilder"):
             built = self.builder.build([BuilderInput(each.sch.mod, task.target) for each in candidates])
         inputs = [
-            RunnerInput(result.artifact_path, task.target.kind.name, list(candidate.args_info))
+            RunnerInput(str(result.artifact_path), task.target.kind.name, list(candidate.args_info))
             for candidate, result in zip(candidates, built)
             if not result.error_msg
         ]
@@ -271,7 +284,7 @@ class _PyTaskScheduler(TaskScheduler):
 class PyTaskScheduler:
     """A scheduler in Python: override its methods, `next_task_id` at least, and decorate the class with `derived_object`."""
 
-    _tvm_metadata = {
+    _tvm_metadata: ClassVar[dict[str, Any]] = {
         "cls": _PyTaskScheduler,
         "fields": ["tasks", "builder", "runner", "database", "cost_model", "measure_callbacks", "max_trials"],
         "methods": ["tune", "initialize_task", "touch_task", "join_running_task", "next_task_id"],

@@ -25,9 +25,7 @@ def winograd_conv2d(height: int, width: int, channels_in: int, channels_out: int
     )
     input_tile = te.compute(
         (alpha, alpha, rows * columns, channels_in),
-        lambda eps, nu, p, ci: padded[
-            tir.const(0, "int32"), p // columns * tile + eps, p % columns * tile + nu, ci
-        ],
+        lambda eps, nu, p, ci: padded[tir.const(0, "int32"), p // columns * tile + eps, p % columns * tile + nu, ci],
         name="input_tile",
     )
     r_a, r_b = te.reduce_axis((0, alpha), "r_a"), te.reduce_axis((0, alpha), "r_b")

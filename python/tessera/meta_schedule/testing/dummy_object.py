@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from ..builder import BuilderInput, BuilderResult, PyBuilder
 from ..mutator import PyMutator
@@ -41,7 +42,8 @@ class DummyRunner(PyRunner):
 
     def run(self, runner_inputs: list[RunnerInput]) -> list[RunnerFuture]:
         """Random times for each."""
-        return [DummyRunnerFuture() for _ in runner_inputs]
+        futures: list[Any] = [DummyRunnerFuture() for _ in runner_inputs]
+        return futures
 
 
 @derived_object
@@ -51,12 +53,12 @@ class DummyMutator(PyMutator):
     def _initialize_with_tune_context(self, context: TuneContext) -> None:
         pass
 
-    def apply(self, trace, _):  # type: ignore[no-untyped-def]
+    def apply(self, trace: Any, _: int) -> Any:
         """The same instructions and decisions again."""
         from ...tir.schedule import Trace
 
         return Trace(trace.insts, {})
 
-    def clone(self):  # type: ignore[no-untyped-def]
+    def clone(self) -> Any:
         """Another one that changes nothing."""
         return DummyMutator()

@@ -23,7 +23,7 @@ def get_network(
     del cache_dir
     shape = [int(extent) for extent in input_shape]
     batch, image = shape[0], tuple(shape[1:])
-    with_layout = {"image_shape": image, "batch_size": batch}
+    with_layout: dict[str, Any] = {"image_shape": image, "batch_size": batch}
     if name.startswith("resnet_") and name.split("_")[1].isdigit():
         layers = int(name.split("_")[1])
         if layout == "NHWC" and len(image) == 3:

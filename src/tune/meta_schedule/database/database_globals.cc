@@ -47,11 +47,10 @@ Globals database_globals{
      [](const Database& self, const IRModule& mod) { return self->methods->commit_workload(*self.edit(), mod); }},
     {"meta_schedule.DatabaseCommitTuningRecord",
      [](const Database& self, const TuningRecord& record) { self->methods->commit_record(*self.edit(), record); }},
-    {"meta_schedule.DatabaseGetTopK",
-     [](const Database& self, const Workload& workload, int k) {
-       return self->methods->top_k(*self.edit(), workload, k);
-     }},
-    {"meta_schedule.DatabaseGetAllTuningRecords", [](const Database& self) { return self->methods->all(*self.edit()); }},
+    {"meta_schedule.DatabaseGetTopK", [](const Database& self, const Workload& workload,
+                                         int k) { return self->methods->top_k(*self.edit(), workload, k); }},
+    {"meta_schedule.DatabaseGetAllTuningRecords",
+     [](const Database& self) { return self->methods->all(*self.edit()); }},
     {"meta_schedule.DatabaseSize", [](const Database& self) { return self->methods->size(*self.edit()); }},
     {"meta_schedule.DatabaseQueryTuningRecord", query},
     {"meta_schedule.DatabaseBestRecord",

@@ -32,7 +32,7 @@ struct OpenFile {
 std::string contents_of(const String& path, bool allow_missing) {
   OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (allow_missing ? O_CREAT : 0), 0644));
   if (file.descriptor < 0) fail_file(path, "open");
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.descriptor, &status) != 0) fail_file(path, "read");
   if (!S_ISREG(status.st_mode) || status.st_size > kMaxFile)
     throw Error(ValueError) << quoted(path) << " is no file of at most " << kMaxFile << " bytes";
@@ -54,7 +54,7 @@ void append_line(const String& path, const std::string& text) {
   OpenFile file(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
   if (file.descriptor < 0) fail_file(path, "open");
   std::string line = text + "\n";
-  struct stat status {};
+  struct stat status{};
   char last = '\n';
   if (::fstat(file.descriptor, &status) == 0 && status.st_size > 0 &&
       ::pread(file.descriptor, &last, 1, status.st_size - 1) == 1 && last != '\n')
@@ -130,13 +130,13 @@ void JSONDatabaseNode::commit_record(const TuningRecord& record) {
 }
 
 namespace {
-Globals json_database_globals{{"meta_schedule.DatabaseJSONDatabase",
-                               [](const String& workloads, const String& records, bool allow_missing) {
-                                 JSONDatabaseNode database;
-                                 database.path_workload = workloads;
-                                 database.path_tuning_record = records;
-                                 database.load(allow_missing);
-                                 return Database(make(std::move(database)));
-                               }}};
+Globals json_database_globals{
+    {"meta_schedule.DatabaseJSONDatabase", [](const String& workloads, const String& records, bool allow_missing) {
+       JSONDatabaseNode database;
+       database.path_workload = workloads;
+       database.path_tuning_record = records;
+       database.load(allow_missing);
+       return Database(make(std::move(database)));
+     }}};
 }  // namespace
 }  // namespace tessera::meta_schedule

@@ -16,17 +16,17 @@ Trace MutateComputeLocationNode::apply(const Trace& trace, int64_t* random) {
   };
   std::vector<Candidate> candidates;
   Schedule sch = schedule::make_schedule(mod, 1, 0, 0);
-  schedule::replay(trace, *sch.edit(), true,
-                   [&](const Instruction& inst, const Array<ObjectRef>& inputs, const Array<ObjectRef>&,
-                       const ObjectRef& decision) {
-                     if (!(inst->kind->name == "SampleComputeLocation")) return decision;
-                     std::vector<int64_t> others;
-                     auto* taken = decision.as<IntImm>();
-                     for (int64_t each : schedule::compute_location_decisions(sch->state, sch->block(inputs[0])))
-                       if (!taken || each != taken->value) others.push_back(each);
-                     if (!others.empty()) candidates.push_back({inst, others});
-                     return decision;
-                   });
+  schedule::replay(
+      trace, *sch.edit(), true,
+      [&](const Instruction& inst, const Array<ObjectRef>& inputs, const Array<ObjectRef>&, const ObjectRef& decision) {
+        if (!(inst->kind->name == "SampleComputeLocation")) return decision;
+        std::vector<int64_t> others;
+        auto* taken = decision.as<IntImm>();
+        for (int64_t each : schedule::compute_location_decisions(sch->state, sch->block(inputs[0])))
+          if (!taken || each != taken->value) others.push_back(each);
+        if (!others.empty()) candidates.push_back({inst, others});
+        return decision;
+      });
   if (candidates.empty()) return {};
   auto pick = [&](size_t count) {
     return static_cast<size_t>(schedule::sample_int(random, 0, static_cast<int>(count)));
@@ -74,12 +74,12 @@ Trace MutateParallelNode::apply(const Trace& trace, int64_t* random) {
   Schedule sch = schedule::make_schedule(mod, 1, 0, 0);
   RV root;
   std::vector<Instruction> all = schedule::instructions_of(trace, true);
-  schedule::replay(trace, *sch.edit(), true,
-                   [&](const Instruction& inst, const Array<ObjectRef>& inputs, const Array<ObjectRef>&,
-                       const ObjectRef& decision) {
-                     if (inst.same_as(noted)) root = inputs[0];
-                     return decision;
-                   });
+  schedule::replay(
+      trace, *sch.edit(), true,
+      [&](const Instruction& inst, const Array<ObjectRef>& inputs, const Array<ObjectRef>&, const ObjectRef& decision) {
+        if (inst.same_as(noted)) root = inputs[0];
+        return decision;
+      });
   std::vector<int64_t> others;
   for (int64_t each : parallel_extents(sch->cursor(root), max_parallel))
     if (each != taken) others.push_back(each);

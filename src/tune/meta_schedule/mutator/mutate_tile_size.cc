@@ -15,7 +15,8 @@ struct Tile {
 std::vector<Tile> tiles_of(const Trace& trace) {
   std::vector<Tile> out;
   for (const Instruction& inst : schedule::instructions_of(trace, true)) {
-    auto* factors = inst->kind->name == "SamplePerfectTile" ? trace->decisions.get_or_null(inst).as<ArrayNode>() : nullptr;
+    auto* factors =
+        inst->kind->name == "SamplePerfectTile" ? trace->decisions.get_or_null(inst).as<ArrayNode>() : nullptr;
     auto* limit = factors ? inst->attrs[1].as<IntImm>() : nullptr;
     if (!limit || factors->items.size() < 2) continue;
     Tile tile{inst, {}, limit->value};

@@ -12,8 +12,8 @@ namespace tessera::meta_schedule {
 void RewriteUnboundBlockNode::initialize(const TuneContextNode& context) {
   max_threads = context.target ? context.target.int_option("max_threads_per_block", -1) : -1;
   if (max_threads <= 0)
-    throw Error(ValueError) << "RewriteUnboundBlock needs a target with max_threads_per_block, which "
-                            << context.target << " has not";
+    throw Error(ValueError) << "RewriteUnboundBlock needs a target with max_threads_per_block, which " << context.target
+                            << " has not";
 }
 
 bool RewriteUnboundBlockNode::apply(const Schedule& sch) {

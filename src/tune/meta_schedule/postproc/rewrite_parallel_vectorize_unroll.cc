@@ -11,7 +11,7 @@ namespace {
 
 struct Wanted {
   int64_t parallel = -1, vectorize = -1, unroll_explicit = -1, unroll_implicit = -1;  // -1: not asked for
-  int parallel_loops = -1, vector_loops = -1;                                          // how many, for one block
+  int parallel_loops = -1, vector_loops = -1;                                         // how many, for one block
 };
 
 /// By how much the value grows with `var`; 0 where it does not use it, nothing where that is no constant.

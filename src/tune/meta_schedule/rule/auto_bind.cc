@@ -84,8 +84,8 @@ void bind_threads(const Traced& sch, const RV& block, int64_t max_threadblocks, 
     sch.bind(parts[1], "threadIdx.x");
     return;
   }
-  RVs parts = sch.split(fused, {ObjectRef(), PrimExpr(static_cast<int>(max_threadblocks)),
-                                PrimExpr(static_cast<int>(max_threads))});
+  RVs parts = sch.split(
+      fused, {ObjectRef(), PrimExpr(static_cast<int>(max_threadblocks)), PrimExpr(static_cast<int>(max_threads))});
   sch.reorder({parts[1], parts[2], parts[0]});
   sch.bind(parts[1], "blockIdx.x");
   sch.bind(parts[2], "threadIdx.x");
@@ -105,12 +105,11 @@ Array<Schedule> AutoBindNode::apply(const Schedule& sch, const RV& block) {
 }
 
 namespace {
-Globals auto_bind_globals{
-    {"meta_schedule.ScheduleRuleAutoBind", [](int64_t blocks, const Array<PrimExpr>& extents) {
-       AutoBindNode rule;
-       rule.max_threadblocks = blocks;
-       rule.thread_extents = ints_of(extents);
-       return ScheduleRule(make(std::move(rule)));
-     }}};
+Globals auto_bind_globals{{"meta_schedule.ScheduleRuleAutoBind", [](int64_t blocks, const Array<PrimExpr>& extents) {
+                             AutoBindNode rule;
+                             rule.max_threadblocks = blocks;
+                             rule.thread_extents = ints_of(extents);
+                             return ScheduleRule(make(std::move(rule)));
+                           }}};
 }  // namespace
 }  // namespace tessera::meta_schedule

@@ -20,7 +20,9 @@ bool is_movable(const Schedule& sch, const RV& rv) {
   return !schedule::get_consumers(sch->state, sch->block(rv)).empty();
 }
 
-void compute_at_random(const Traced& sch, const RV& block) { sch.compute_at(block, sch.sample_compute_location(block)); }
+void compute_at_random(const Traced& sch, const RV& block) {
+  sch.compute_at(block, sch.sample_compute_location(block));
+}
 
 }  // namespace
 

@@ -17,9 +17,8 @@ using Modules = std::unordered_map<int64_t, std::vector<IRModule>>;
 
 bool contains_module(const Modules& modules, int64_t hash, const IRModule& mod) {
   auto found = modules.find(hash);
-  return found != modules.end() &&
-         std::any_of(found->second.begin(), found->second.end(),
-                     [&](const IRModule& each) { return structural_equal(each, mod); });
+  return found != modules.end() && std::any_of(found->second.begin(), found->second.end(),
+                                               [&](const IRModule& each) { return structural_equal(each, mod); });
 }
 
 /// False where an equal one is there already.
@@ -34,8 +33,7 @@ std::vector<double> scores_of(const SearchState& state, const std::vector<Schedu
   if (!state.cost_model) return std::vector<double>(schedules.size(), 1.0);
   Array<ArgInfo> args = args_of(state.context->mod);
   Array<MeasureCandidate> candidates;
-  for (const Schedule& sch : schedules)
-    candidates.push_back(make(MeasureCandidateNode{.sch = sch, .args_info = args}));
+  for (const Schedule& sch : schedules) candidates.push_back(make(MeasureCandidateNode{.sch = sch, .args_info = args}));
   std::vector<double> out = state.cost_model->methods->predict(*state.cost_model.edit(), state.context, candidates);
   for (double& score : out) score = std::max(0.0, score);
   return out;
@@ -55,8 +53,8 @@ std::vector<Schedule> without_empty(std::vector<Schedule> schedules) {
 /// The best schedules that were measured before.
 std::vector<Schedule> best_measured(EvolutionarySearchNode& self, size_t count) {
   if (!self.state.database || !self.workload) return {};
-  Array<TuningRecord> records = self.state.database->methods->top_k(*self.state.database.edit(), self.workload,
-                                                                    static_cast<int>(count));
+  Array<TuningRecord> records =
+      self.state.database->methods->top_k(*self.state.database.edit(), self.workload, static_cast<int>(count));
   std::vector<int64_t> seeds = fresh_seeds(&self.state.random, records.size());
   std::vector<Schedule> out(records.size());
   for_each(*self.state.context, records.size(),
@@ -192,14 +190,17 @@ void EvolutionarySearchNode::post_tuning() {
 
 Array<MeasureCandidate> EvolutionarySearchNode::generate() {
   state.require_running("EvolutionarySearch");
-  auto count = static_cast<size_t>(std::max<int64_t>(0, std::min(num_trials_per_iter, max_trials_per_task - state.begun)));
+  auto count =
+      static_cast<size_t>(std::max<int64_t>(0, std::min(num_trials_per_iter, max_trials_per_task - state.begun)));
   if (count == 0) return Array<MeasureCandidate>(nullptr);
   auto wanted_measured = static_cast<size_t>(static_cast<double>(population_size) * init_measured_ratio);
   std::vector<Schedule> population = best_measured(*this, wanted_measured);
-  auto wanted = static_cast<size_t>(population_size) - std::min(population.size(), static_cast<size_t>(population_size));
+  auto wanted =
+      static_cast<size_t>(population_size) - std::min(population.size(), static_cast<size_t>(population_size));
   std::vector<Schedule> unmeasured = drawn(*this, std::max(wanted, static_cast<size_t>(init_min_unmeasured)));
-  log(*state.context, Level::Info, "sampled " + std::to_string(unmeasured.size()) + " candidates, took " +
-                                       std::to_string(population.size()) + " from the database");
+  log(*state.context, Level::Info,
+      "sampled " + std::to_string(unmeasured.size()) + " candidates, took " + std::to_string(population.size()) +
+          " from the database");
   if (population.empty() && unmeasured.empty()) return Array<MeasureCandidate>(nullptr);
   population.insert(population.end(), unmeasured.begin(), unmeasured.end());
   std::vector<Schedule> best = evolved(*this, std::move(population), count);

@@ -1,6 +1,6 @@
+#include "schedule/trace/sampling.h"
 #include "base/run_tasks.h"
 #include "runtime/registry.h"
-#include "schedule/trace/sampling.h"
 #include "tune/meta_schedule/postproc/postprocs.h"
 #include "tune/meta_schedule/search/strategies.h"
 
@@ -10,8 +10,7 @@ using schedule::Random;
 
 void SearchState::start(const Array<Schedule>& design_spaces, const Database& with_database,
                         const CostModel& with_cost_model) {
-  if (is_running)
-    throw Error(ValueError) << "pre_tuning was called already, without post_tuning after it";
+  if (is_running) throw Error(ValueError) << "pre_tuning was called already, without post_tuning after it";
   if (design_spaces.empty()) throw Error(ValueError) << "there is no design space to search";
   spaces = design_spaces;
   database = with_database;
@@ -83,7 +82,8 @@ void ReplayFuncNode::initialize(const TuneContext& context) {
 Array<MeasureCandidate> ReplayFuncNode::generate() {
   state.require_running("ReplayFunc");
   const TuneContextNode& context = *state.context;
-  if (!context.space_generator) throw Error(ValueError) << "ReplayFunc needs a space generator, and the context has none";
+  if (!context.space_generator)
+    throw Error(ValueError) << "ReplayFunc needs a space generator, and the context has none";
   int64_t count = std::min(num_trials_per_iter, max_trials_per_task - state.begun);
   if (count <= 0) return Array<MeasureCandidate>(nullptr);
   Array<ArgInfo> args = args_of(context.mod);

@@ -44,9 +44,7 @@ Globals other_spaces_globals{
        return SpaceGenerator(make(std::move(space)));
      }},
     {"meta_schedule.SpaceGeneratorInitializeWithTuneContext",
-     [](const SpaceGenerator& self, const TuneContext& context) {
-       self->methods->initialize(*self.edit(), *context);
-     }},
+     [](const SpaceGenerator& self, const TuneContext& context) { self->methods->initialize(*self.edit(), *context); }},
     {"meta_schedule.SpaceGeneratorGenerateDesignSpace",
      [](const SpaceGenerator& self, const IRModule& mod) { return self->methods->generate(*self.edit(), mod); }},
     {"meta_schedule.SpaceGeneratorClone", [](const SpaceGenerator& self) { return self->methods->clone(*self); }},

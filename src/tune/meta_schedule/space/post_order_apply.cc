@@ -82,8 +82,8 @@ Array<Schedule> PostOrderApplyNode::generate(const IRModule& mod) {
         stack.push_back(std::move(top));
         continue;
       }
-      Array<Schedule> results = rule ? rule->methods->apply(*rule.edit(), top.sch, block)
-                                     : schedules_of(own(top.sch, block), top.sch);
+      Array<Schedule> results =
+          rule ? rule->methods->apply(*rule.edit(), top.sch, block) : schedules_of(own(top.sch, block), top.sch);
       for (const Schedule& sch : results) stack.push_back({sch, top.blocks});
     }
   };
