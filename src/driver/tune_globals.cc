@@ -23,7 +23,7 @@ class RunnerModule : public ModuleBody {
 
  private:
   /// run(path, function, timeout, number, repeat, min_repeat_ms, device type, shape, dtype, shape, dtype, ...) gives [error,
-  /// message, times as bytes].
+  /// message, times as bytes]. A tensor in place of a shape is the argument's value.
   Any run(Args args) {
     constexpr int kFirst = 7;
     if (args.size() < kFirst || (args.size() - kFirst) % 2) throw_argument_count("run", kFirst, args.size());
@@ -31,6 +31,11 @@ class RunnerModule : public ModuleBody {
                              args[6].to<int>()};
     std::vector<tune::TensorSpec> specs;
     for (int i = kFirst; i < args.size(); i += 2) {
+      if (auto* value = cast_or_null<NDArray::Node>(args[i].object())) {
+        const NDArray given(value);
+        specs.push_back({{given.shape().begin(), given.shape().end()}, args[i + 1].to<DataType>(), given});
+        continue;
+      }
       auto shape = args[i].to<ShapeTuple>();
       specs.push_back({{shape.span().begin(), shape.span().end()}, args[i + 1].to<DataType>()});
     }

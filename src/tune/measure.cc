@@ -18,14 +18,15 @@ std::vector<double> times_of(const Bytes& bytes) {
   return out;
 }
 
-/// Tensors of random values over there.
+/// Tensors over there, of random values where none are given.
 std::vector<Any> make_args(rpc::ClientSession& session, const std::vector<TensorSpec>& specs, DLDevice device) {
   PackedFunc fill = session.get_function("tvm.contrib.random.random_fill");
   bool is_host = device.device_type % kRpcSessionMask == kDLCPU;
   std::vector<Any> out;
   for (const TensorSpec& spec : specs) {
     NDArray tensor = NDArray::empty(spec.shape, spec.dtype, device);
-    if (fill && is_host) fill(tensor);
+    if (spec.value) tensor.copy_from(spec.value);
+    else if (fill && is_host) fill(tensor);
     out.push_back(tensor);
   }
   return out;

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "ir/module.h"
+#include "runtime/ndarray.h"
 #include "runtime/rpc/worker.h"
 
 namespace tessera::tune {
@@ -38,6 +39,7 @@ struct RunOptions {
 struct TensorSpec {
   std::vector<int64_t> shape;
   DataType dtype;
+  NDArray value = nullptr;  // of this machine; random ones where there is none
 };
 
 struct RunResult {

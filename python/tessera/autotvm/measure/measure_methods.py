@@ -115,29 +115,39 @@ class _CoreRunner(Runner):
 
     def run(self, measure_inputs: Any, build_results: Any) -> list[MeasureResult]:
         """The times of all that could be built."""
-        if self._runner is None:
-            self._runner = self._open()
         return [self._run_one(inp, built) for inp, built in zip(measure_inputs, build_results)]
 
     def _run_one(self, inp: Any, built: Any) -> MeasureResult:
         if isinstance(built, MeasureResult):
             return built
         start = time.time()
-        device = inp.target.kind.device_type if hasattr(inp.target.kind, "device_type") else 1
-        args = [part for shape, dtype in built.arg_info for part in (ShapeTuple(shape), _dtype(dtype))]
-        error, message, times = self._runner["run"](
-            built.filename, _FUNCTION, float(self.timeout), self.number, self.repeat, self.min_repeat_ms, int(device), *args
-        )  # fmt: skip
+        error, message, costs = self.measure(inp.target, built.filename, built.arg_info)
         Path(built.filename).unlink(missing_ok=True)
         seconds = time.time() - start + built.time_cost
-        if device != 1 and self.cooldown_interval:
-            time.sleep(self.cooldown_interval)
-        if int(error):
-            return _failure(MeasureErrorNo(int(error)), str(message), seconds)
-        costs = list(struct.unpack(f"@{len(times) // 8}d", bytes(times)))
+        if error:
+            return _failure(MeasureErrorNo(error), message, seconds)
         if len(costs) > 2:  # the largest and the smallest are left out, as v0.10 does
             costs = sorted(costs)[1:-1]
         return MeasureResult(tuple(costs), MeasureErrorNo.NO_ERROR, seconds, time.time())
+
+    def measure(self, target: Any, filename: str, arg_info: Any) -> tuple[int, str, list[float]]:
+        """The number of an error (0: none) with its message, and the seconds of each run of a library.
+
+        `arg_info` has a shape and type for each argument, or a tensor whose values it gets.
+        """
+        if self._runner is None:
+            self._runner = self._open()
+        device = target.kind.device_type if hasattr(target.kind, "device_type") else 1
+        args = []
+        for info in arg_info:
+            is_value = hasattr(info, "numpy")
+            args += [info, _dtype(info.dtype)] if is_value else [ShapeTuple(info[0]), _dtype(info[1])]
+        error, message, times = self._runner["run"](
+            filename, _FUNCTION, float(self.timeout), self.number, self.repeat, self.min_repeat_ms, int(device), *args
+        )  # fmt: skip
+        if device != 1 and self.cooldown_interval:
+            time.sleep(self.cooldown_interval)
+        return int(error), str(message), list(struct.unpack(f"@{len(times) // 8}d", bytes(times)))
 
 
 def _dtype(dtype: Any) -> Any:
