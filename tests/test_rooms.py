@@ -149,6 +149,7 @@ BY_NAME = {
     "src/ir/prim/math.cc": "the least number of a user's data type",
     "src/kernel/external.cc": "external code generators, most of which users write",
     "src/op/tensor/binary.cc": "rows of src/topi/broadcast.cc by name",
+    "src/kernel/rules/searched.cc": "schedules that a search found: the records that a Python program applies",
     "src/op/tensor/unary.cc": "rows of src/topi/elementwise.cc by name",
     "src/ir/env_func.cc": "a global function that a program names",
     "src/relay/transform/layout/convert_layout.cc": "Python's LayoutConfig",

@@ -5,6 +5,7 @@
 #include "byoc/libraries.h"
 #include "driver/relay_build.h"
 #include "driver/vm/dynamic_extents.h"
+#include "kernel/rules/searched.h"
 #include "relay/attrs/annotation.h"
 #include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
@@ -35,6 +36,13 @@ Pass nothing(const char* name) {
 }
 
 bool is_cpu(const Target& target) { return target && target->kind->name == "llvm"; }
+
+/// Left out where schedules are searched: they are found for operators in their plain layouts.
+Pass unless_searched(const Pass& pass) {
+  return module_pass(pass->pass_info, [pass](IRModule mod, const PassContext& context) {
+    return context.flag(kernel::kUseAutoScheduler) ? mod : pass->run(std::move(mod), context);
+  });
+}
 
 /// Contractions for libraries that the target names with `-libs=`.
 Pass use_libraries(const Target& target) {
@@ -73,8 +81,8 @@ Array<Pass> simplifications(const Target& target) {
       fold_scale_axis_pass(), pass(simplify_expr), pass(canonicalize_cast), pass(canonicalize_ops),
       pass(flatten_atrous_conv), infer_type_pass(),
       is_cpu(target) ? pass_for(target, pad_channels) : nothing("PadChannels"),
-      target ? pass_for(target, alter_op_layout) : nothing("AlterOpLayout"),
-      target ? pass_for(target, pack_weights) : nothing("PackWeights"),
+      target ? unless_searched(pass_for(target, alter_op_layout)) : nothing("AlterOpLayout"),
+      target ? unless_searched(pass_for(target, pack_weights)) : nothing("PackWeights"),
       is_cpu(target) ? pass(widen_weights) : nothing("WidenWeights"),
       // a weight that many use, as steps of a recurrent layer do, is packed once
       pass(eliminate_common_subexpr, nullptr), pass(fast_math),

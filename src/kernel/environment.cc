@@ -5,6 +5,7 @@
 #include "ir/json/json.h"
 #include "ir/pass/names.h"
 #include "kernel/records.h"
+#include "kernel/rules/searched.h"
 #include "runtime/extension.h"
 
 namespace tessera::kernel {
@@ -33,7 +34,8 @@ CompileEnvironment CompileEnvironment::on(const Target& other) const {
 }
 
 bool CompileEnvironment::calls_users() const {
-  return tuned || is_extended() || !passes->instruments.empty() || passes->config.count("tir.add_lower_pass");
+  return tuned || is_extended() || !passes->instruments.empty() || passes->config.count("tir.add_lower_pass") ||
+         passes.flag(kUseAutoScheduler);  // records are looked up in Python
 }
 
 size_t CompileEnvironment::threads() const { return calls_users() ? 1 : compile_threads(); }

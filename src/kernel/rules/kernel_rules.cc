@@ -3,6 +3,7 @@
 #include "kernel/implementation.h"
 #include "kernel/rules/group_rules.h"
 #include "kernel/rules/leading_axes.h"
+#include "kernel/rules/searched.h"
 #include "kernel/schedule_blocks.h"
 #include "kernel/tuning_module.h"
 #include "op/nn/matmul_nbits.h"
@@ -133,6 +134,10 @@ std::vector<ScheduleRule> kernel_rules() {
   return {
       {"meta_schedule", "", RuleScope::Kernel, -2, match_tuned,
        [](Subject& subject, const Plan& plan) { subject.scheduled = plan.as<PrimFunc>(); }},
+      {"auto_scheduler", "", RuleScope::Kernel, -2, match_searched,
+       [](Subject& subject, const Plan& plan) {
+         subject.scheduled = by_te_schedule(plan.as<te::Schedule>(), tensors_of(subject), subject.kernel);
+       }},
       {"leading_axes", "llvm", RuleScope::Kernel, -1, match_leading_axes, apply_leading_axes},
       group("attention", attention_rule, &type_of<topi::AttentionPlanNode>),
       group("rows", rows_rule, &type_of<topi::RowsKnobsNode>),
