@@ -32,8 +32,6 @@ _ROWS: list[tuple[str, str, str]] = [
         "utils",
         "walks over graphs are inside of autotvm.graph_tuner; relay.analysis has post_order_visit",
     ),
-    ("tvm.auto_scheduler", "", _SEARCH),
-    ("tvm.testing", "auto_scheduler", _SEARCH),
     (
         "tvm.driver.tvmc.autotuner",
         "autoscheduler_get_tuning_tasks",
