@@ -12,6 +12,7 @@ GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 
 # The number of cases that agree, errors by type, must not fall. Raise a figure when more of them do.
 AGREE = {
+    "ansor_records": 110,
     "arith_simplify": 72,
     "autotvm_space": 83,
     "expr_str": 133,
