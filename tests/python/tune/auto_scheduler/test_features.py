@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import tessera
 from tessera import auto_scheduler, te
 from tessera.auto_scheduler import feature
 from tessera.testing.auto_scheduler import get_tiled_matmul, matmul_auto_scheduler_test
@@ -62,15 +61,15 @@ def test_a_model_of_boosted_trees_learns_an_order():
     )
     states = policy.sample_initial_population()[:64]
     rows = feature.get_per_store_features_from_states(states, task)
-    seconds = [1e-3 * (1 + float(each[:, 3].sum())) for each in rows]
+    bytes_between = feature.get_per_store_feature_names().index("B1.reuse_dis_bytes")
+    seconds = [1e-3 * (1 + float(each[:, bytes_between].sum())) for each in rows]
     model = auto_scheduler.XGBModel(num_warmup_sample=0)
     inputs = [auto_scheduler.MeasureInput(task, state) for state in states]
     model.update(inputs, [auto_scheduler.MeasureResult([t], 0, "", 0.1, 0) for t in seconds])
     scores = model.predict(task, states)
-    assert np.corrcoef(scores, [-t for t in seconds])[0, 1] >= 0 or len(set(seconds)) == 1
+    assert np.corrcoef(scores, [1 / t for t in seconds])[0, 1] > 0.7
 
 
 def test_a_model_that_was_not_trained_cannot_be_saved(tmp_path):
     with pytest.raises(RuntimeError, match="nothing has been learned yet"):
         auto_scheduler.XGBModel().save(str(tmp_path / "model"))
-    assert tessera is not None

@@ -209,18 +209,18 @@ def test_a_state_that_cannot_be_built_is_a_result():
 def test_inputs_with_values_of_their_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    @auto_scheduler.register_workload("test_gather_rows", override=True)
+    @auto_scheduler.register_workload("test_gather_rows")
     def gather(n):
         data, index = te.placeholder((n,), name="data"), te.placeholder((n,), name="index", dtype="int32")
         return [data, index, te.compute((n,), lambda i: data[index[i]] + 1.0, name="out")]
 
     values = tessera.nd.array(np.arange(16, dtype="int32"))
-    task = auto_scheduler.SearchTask(func=gather, args=(16,), target="llvm", task_inputs={"index": values})
+    task = auto_scheduler.SearchTask(func="test_gather_rows", args=(16,), target="llvm", task_inputs={"index": values})
     inputs = [auto_scheduler.MeasureInput(task, task.compute_dag.get_init_state())]
     built = auto_scheduler.LocalBuilder().build(inputs, verbose=0)
     assert auto_scheduler.measure.prepare_runner_args(inputs[0], built[0])[1] is values
     assert auto_scheduler.LocalRunner(number=1).run(inputs, built, verbose=0)[0].error_no == 0
-    again = auto_scheduler.SearchTask(func=gather, args=(16,), target="llvm", task_inputs=["unknown"])
+    again = auto_scheduler.SearchTask(func="test_gather_rows", args=(16,), target="llvm", task_inputs=["unknown"])
     with pytest.raises(ValueError, match="unknown not found in TASK_INPUT_BUFFER_TABLE"):
         auto_scheduler.search_task.get_task_input_buffer(again.workload_key, "unknown")
 
