@@ -1,10 +1,12 @@
 #include "kernel/record_lines.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include "base/json.h"
@@ -124,6 +126,16 @@ RecordFile load_records(const std::string& path) {
     throw Error(ValueError) << path << " has " << file.bytes().size() << " bytes; records of tuning have at most "
                             << kMaxFile;
   return read_records(file.bytes());
+}
+
+Map<String, ObjectRef> plans_of_file(const std::string& path) {
+  constexpr size_t kTold = 5;
+  const RecordFile file = load_records(path);
+  for (size_t i = 0; i < std::min(kTold, file.skipped.size()); ++i)
+    fmt::print(stderr, "warning: {}: skipped {}\n", path, file.skipped[i]);
+  if (file.skipped.size() > kTold)
+    fmt::print(stderr, "warning: {}: skipped {} more lines\n", path, file.skipped.size() - kTold);
+  return file.plans();
 }
 
 RecordWriter::RecordWriter(const std::string& path) : path_(path) {

@@ -37,6 +37,8 @@ struct RecordFile {
 RecordFile read_records(std::string_view text);
 /// A FileError where it cannot be read, a ValueError where it is larger than any file of records.
 RecordFile load_records(const std::string& path);
+/// Its confirmed plans; what was skipped is told on stderr.
+Map<String, ObjectRef> plans_of_file(const std::string& path);
 
 /// Appends whole lines: whoever reads the file, or is killed, never sees a part of one. What an earlier writer left half is ended.
 class RecordWriter {

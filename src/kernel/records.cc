@@ -44,7 +44,7 @@ void check_knob(const ScheduleRule& rule, const String& name, const ObjectRef& g
 
 /// A file's name, or the plans themselves, by workload.
 ObjectRef plans_of_option(const ObjectRef& value) {
-  if (auto* path = value.as<StringNode>()) return load_records(path->text).plans();
+  if (auto* path = value.as<StringNode>()) return plans_of_file(path->text);
   auto* by_workload = value.as<MapNode>();
   if (!by_workload) return nullptr;
   for (const auto& [workload, plans] : by_workload->entries) {

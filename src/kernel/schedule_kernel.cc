@@ -48,7 +48,7 @@ PrimFunc schedule_kernel(const Workload& workload, const CompileEnvironment& env
     try {
       return schedule_kernel_as(workload, environment, name, {recorded});
     } catch (const Error& error) {
-      const std::string what = error.message();
+      const std::string& what = error.message();
       fmt::print(stderr, "warning: a tuning record does not fit the kernel {}, which rules schedule: {}\n", name,
                  what.substr(0, what.find('\n')));
     }

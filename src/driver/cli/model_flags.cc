@@ -1,6 +1,5 @@
 #include "driver/cli/model_flags.h"
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -37,17 +36,6 @@ bool is_true(const std::vector<std::pair<std::string, std::string>>& options, co
   for (const auto& [key, value] : options)
     if (key == name) return value == "1" || value == "true" || value == "True";
   return false;
-}
-
-/// Confirmed plans of a file of records; what it also holds is told.
-Map<String, ObjectRef> plans_of_file(const std::string& path) {
-  const kernel::RecordFile file = kernel::load_records(path);
-  constexpr size_t kTold = 5;
-  for (size_t i = 0; i < std::min(kTold, file.skipped.size()); ++i)
-    fmt::print(stderr, "warning: {}: skipped {}\n", path, file.skipped[i]);
-  if (file.skipped.size() > kTold)
-    fmt::print(stderr, "warning: {}: skipped {} more lines\n", path, file.skipped.size() - kTold);
-  return file.plans();
 }
 
 }  // namespace
@@ -142,7 +130,7 @@ CompileOptions CompileFlags::options_but_target() const {
   out.link_params = is_true(executor_options, "graph-link-params");
   out.disabled_pass = parse_pass_list(disabled_pass);
   out.pass_config = parse_pass_configs({pass_config.begin(), pass_config.end()});
-  if (!tuning_records.empty()) out.pass_config.set(kernel::kRecords, plans_of_file(tuning_records));
+  if (!tuning_records.empty()) out.pass_config.set(kernel::kRecords, kernel::plans_of_file(tuning_records));
   out.desired_layout = desired_layout;
   out.precision = precision == "int8" ? "fp32" : precision;
   out.module_name = module_name;
