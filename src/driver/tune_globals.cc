@@ -17,11 +17,39 @@ class RunnerModule : public ModuleBody {
   explicit RunnerModule(std::unique_ptr<tune::CandidateRunner> runner) : runner_(std::move(runner)) {}
   std::string type_key() const override { return "tune_runner"; }
   PackedFunc get_function(const std::string& name, const Module& self) override {
-    if (name != "run") return nullptr;
-    return PackedFunc([this, self](Args args, Any* result) { *result = run(args); });
+    if (name == "run") return PackedFunc([this, self](Args args, Any* result) { *result = run(args); });
+    if (name == "compare") return PackedFunc([this, self](Args args, Any* result) { *result = compare(args); });
+    return nullptr;
   }
 
  private:
+  static std::vector<tune::TensorSpec> specs_of(Args args, int first) {
+    std::vector<tune::TensorSpec> out;
+    for (int i = first; i < args.size(); i += 2) {
+      if (auto* value = cast_or_null<NDArray::Node>(args[i].object())) {
+        const NDArray given(value);
+        out.push_back({{given.shape().begin(), given.shape().end()}, args[i + 1].to<DataType>(), given});
+        continue;
+      }
+      auto shape = args[i].to<ShapeTuple>();
+      out.push_back({{shape.span().begin(), shape.span().end()}, args[i + 1].to<DataType>()});
+    }
+    return out;
+  }
+
+  /// compare(path, path, function, timeout, device type, how many are inputs, shape, dtype, ...) gives [error, message].
+  Any compare(Args args) {
+    constexpr int kFirst = 6;
+    if (args.size() < kFirst || (args.size() - kFirst) % 2) throw_argument_count("compare", kFirst, args.size());
+    tune::RunOptions options;
+    options.timeout = args[3].to<double>();
+    options.device_type = args[4].to<int>();
+    const auto inputs = static_cast<size_t>(std::max<int64_t>(args[5].to<int64_t>(), 0));
+    const tune::RunResult result = runner_->compare(args[0].to<std::string>(), args[1].to<std::string>(),
+                                                    args[2].to<std::string>(), specs_of(args, kFirst), inputs, options);
+    return Array<ObjectRef>{box(Any(static_cast<int>(result.error))), String(result.message)};
+  }
+
   /// run(path, function, timeout, number, repeat, min_repeat_ms, device type, shape, dtype, shape, dtype, ...) gives [error,
   /// message, times as bytes]. A tensor in place of a shape is the argument's value.
   Any run(Args args) {
@@ -29,16 +57,7 @@ class RunnerModule : public ModuleBody {
     if (args.size() < kFirst || (args.size() - kFirst) % 2) throw_argument_count("run", kFirst, args.size());
     tune::RunOptions options{args[2].to<double>(), args[3].to<int64_t>(), args[4].to<int64_t>(), args[5].to<int64_t>(),
                              args[6].to<int>()};
-    std::vector<tune::TensorSpec> specs;
-    for (int i = kFirst; i < args.size(); i += 2) {
-      if (auto* value = cast_or_null<NDArray::Node>(args[i].object())) {
-        const NDArray given(value);
-        specs.push_back({{given.shape().begin(), given.shape().end()}, args[i + 1].to<DataType>(), given});
-        continue;
-      }
-      auto shape = args[i].to<ShapeTuple>();
-      specs.push_back({{shape.span().begin(), shape.span().end()}, args[i + 1].to<DataType>()});
-    }
+    const std::vector<tune::TensorSpec> specs = specs_of(args, kFirst);
     tune::RunResult result = runner_->run(args[0].to<std::string>(), args[1].to<std::string>(), specs, options);
     std::string times(reinterpret_cast<const char*>(result.seconds.data()), result.seconds.size() * sizeof(double));
     return Array<ObjectRef>{box(Any(static_cast<int>(result.error))), String(result.message), Bytes(times)};

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ... import rpc
+from ... import rpc, te
 from ..._ffi.registry import get_global_func
 from ...contrib import ndk
 from ...contrib.utils import tempdir
@@ -64,6 +64,7 @@ class LocalBuilder(Builder):
     def build(self, measure_inputs: Any) -> list[Any]:
         """Libraries of all inputs."""
         start = time.time()
+        self._build_references(measure_inputs)
         results: list[Any] = [None] * len(measure_inputs)
         waiting: list[tuple[int, Any, str, Any]] = []
         for i, inp in enumerate(measure_inputs):
@@ -88,6 +89,28 @@ class LocalBuilder(Builder):
                 results[i] = failed or BuildResult(path, info, None, seconds)
         return results
 
+    def _build_references(self, measure_inputs: Any) -> None:
+        """Where the runner compares results: a library of each task without a schedule, by workload."""
+        references: dict[Any, Any] | None = self.build_kwargs.get("references")
+        if references is None:
+            return
+        for inp in measure_inputs:
+            if inp.task.workload in references:
+                continue
+            references[inp.task.workload] = None
+            try:
+                with inp.target:
+                    _, args = inp.task.instantiate(inp.config)
+                    outputs = [arg for arg in args if isinstance(arg.op, te.ComputeOp)]
+                    plain = lower(te.create_schedule([out.op for out in outputs]), args, name=_FUNCTION)
+            except Exception:  # the candidate itself will say what is wrong
+                references.pop(inp.task.workload)
+                continue
+            self._count += 1
+            path = self._folder.relpath(f"reference_{self._count}.so")
+            if not self._compile(inp.target, [(0, plain, path, None)])[0]:
+                references[inp.task.workload] = path, len(args) - len(outputs)
+
     def _compile(self, target: Any, waiting: list[tuple[int, Any, str, Any]]) -> list[str]:
         if self.build_func is None:
             modules, paths = [each[1] for each in waiting], [each[2] for each in waiting]
@@ -103,15 +126,49 @@ class LocalBuilder(Builder):
         return problems
 
 
+def _device_and_args(target: Any, arg_info: Any) -> tuple[int, list[Any]]:
+    """The kind of device a target is for, and the arguments as the core takes them."""
+    args: list[Any] = []
+    for info in arg_info:
+        is_value = hasattr(info, "numpy")
+        args += [info, _dtype(info.dtype)] if is_value else [ShapeTuple(info[0]), _dtype(info[1])]
+    return int(getattr(target.kind, "device_type", 1)), args
+
+
 class _CoreRunner(Runner):
-    def __init__(self, timeout: float, number: int, repeat: int, min_repeat_ms: int, cooldown_interval: float) -> None:
+    def __init__(
+        self,
+        timeout: float,
+        number: int,
+        repeat: int,
+        min_repeat_ms: int,
+        cooldown_interval: float,
+        check_correctness: bool = False,
+    ) -> None:
         super().__init__(timeout, 1)
+        self._references: dict[Any, Any] | None = {} if check_correctness else None
         self.number, self.repeat, self.min_repeat_ms = number, repeat, min_repeat_ms
         self.cooldown_interval = cooldown_interval
         self._runner: Any = None
 
     def _open(self) -> Any:
         raise NotImplementedError
+
+    def get_build_kwargs(self) -> dict[str, Any]:
+        """Where results are compared: where the builder puts what they are compared with."""
+        return {} if self._references is None else {"references": self._references}
+
+    def _wrong_answer(self, inp: Any, built: Any) -> str:
+        """What is wrong with the results of a candidate; "" where nothing is, or where nobody asked."""
+        reference = (self._references or {}).get(inp.task.workload)
+        if reference is None:
+            return ""
+        path, inputs = reference
+        device, args = _device_and_args(inp.target, built.arg_info)
+        error, message = self._runner["compare"](
+            path, built.filename, _FUNCTION, float(self.timeout), device, inputs, *args
+        )
+        return str(message) if int(error) == MeasureErrorNo.WRONG_ANSWER else ""
 
     def run(self, measure_inputs: Any, build_results: Any) -> list[MeasureResult]:
         """The times of all that could be built."""
@@ -122,10 +179,13 @@ class _CoreRunner(Runner):
             return built
         start = time.time()
         error, message, costs = self.measure(inp.target, built.filename, built.arg_info)
+        wrong = "" if error else self._wrong_answer(inp, built)
         Path(built.filename).unlink(missing_ok=True)
         seconds = time.time() - start + built.time_cost
         if error:
             return _failure(MeasureErrorNo(error), message, seconds)
+        if wrong:
+            return _failure(MeasureErrorNo.WRONG_ANSWER, wrong, seconds)
         if len(costs) > 2:  # the largest and the smallest are left out, as v0.10 does
             costs = sorted(costs)[1:-1]
         return MeasureResult(tuple(costs), MeasureErrorNo.NO_ERROR, seconds, time.time())
@@ -137,13 +197,9 @@ class _CoreRunner(Runner):
         """
         if self._runner is None:
             self._runner = self._open()
-        device = target.kind.device_type if hasattr(target.kind, "device_type") else 1
-        args = []
-        for info in arg_info:
-            is_value = hasattr(info, "numpy")
-            args += [info, _dtype(info.dtype)] if is_value else [ShapeTuple(info[0]), _dtype(info[1])]
+        device, args = _device_and_args(target, arg_info)
         error, message, times = self._runner["run"](
-            filename, _FUNCTION, float(self.timeout), self.number, self.repeat, self.min_repeat_ms, int(device), *args
+            filename, _FUNCTION, float(self.timeout), self.number, self.repeat, self.min_repeat_ms, device, *args
         )  # fmt: skip
         if device != 1 and self.cooldown_interval:
             time.sleep(self.cooldown_interval)
@@ -159,7 +215,8 @@ def _dtype(dtype: Any) -> Any:
 class LocalRunner(_CoreRunner):
     """Runs in a worker process of this machine, which is started once, and again after a crash or a time limit.
 
-    `cooldown_interval` is a pause after each run of a GPU; CPUs take none.
+    `cooldown_interval` is a pause after each run of a GPU; CPUs take none. With `check_correctness` results are compared with those
+    of the template's compute without a schedule; others are an error of the candidate (WRONG_ANSWER).
     """
 
     def __init__(
@@ -171,8 +228,9 @@ class LocalRunner(_CoreRunner):
         cooldown_interval: float = 0.1,
         enable_cpu_cache_flush: bool = False,
         module_loader: Any = None,
+        check_correctness: bool = False,
     ) -> None:
-        super().__init__(timeout, number, repeat, min_repeat_ms, cooldown_interval)
+        super().__init__(timeout, number, repeat, min_repeat_ms, cooldown_interval, check_correctness)
         _reject(enable_cpu_cache_flush, module_loader)
 
     def _open(self) -> Any:
@@ -197,8 +255,9 @@ class RPCRunner(_CoreRunner):
         cooldown_interval: float = 0.1,
         enable_cpu_cache_flush: bool = False,
         module_loader: Any = None,
+        check_correctness: bool = False,
     ) -> None:
-        super().__init__(timeout, number, repeat, min_repeat_ms, cooldown_interval)
+        super().__init__(timeout, number, repeat, min_repeat_ms, cooldown_interval, check_correctness)
         _reject(enable_cpu_cache_flush, module_loader)
         del n_parallel
         self.key, self.host, self.port, self.priority = key, host, port, priority
