@@ -34,13 +34,16 @@ def test_computes_of_templates_are_called_without_a_configuration():
     assert int(scale(te.placeholder((4,)), 2.0).shape[0]) == 4
 
 
-def test_published_records_are_none():
-    with autotvm.tophub.context("llvm"):
-        pass
-    with pytest.raises(NotImplementedError, match="tuning records"):
-        autotvm.tophub.context("llvm", ["records.log"])
-    with pytest.raises(AttributeError, match="tvm.autotvm.graph_tuner is not there yet"):
-        autotvm.graph_tuner
+def test_published_records_are_none_and_files_at_hand_are_read(tmp_path):
+    from tessera.testing.autotvm import get_sample_records, get_sample_task
+
+    with autotvm.tophub.context("llvm") as none:
+        assert not none.best_by_targetkey
+    log = tmp_path / "records.log"
+    autotvm.record.append_records(str(log), [autotvm.record.encode(*pair) for pair in get_sample_records(2)])
+    task, target = get_sample_task()
+    context = autotvm.tophub.context("llvm", [str(log)])
+    assert context.query(target, task.workload).index == 0
 
 
 def test_a_session_in_this_process(tmp_path):
