@@ -57,8 +57,10 @@ def pool_map(
 ) -> np.ndarray:
     """The results of a function, on several threads, as an array."""
     del batch_size, verbose
-    with ThreadPool() if pool is None else EmptyContext() as own:
-        return np.array((pool or own).map(func, args))
+    if pool is not None:
+        return np.array(pool.map(func, args))
+    with ThreadPool() as own:
+        return np.array(own.map(func, args))
 
 
 def get_func_name(func: Any) -> str:

@@ -29,7 +29,8 @@ def start_workers(ray: Any, tracker: tuple[str, int], key: str, workers: int) ->
         def ready(self) -> bool:
             return True
 
-    actors = [Worker.remote() for _ in range(workers)]
+    actor_class: Any = Worker
+    actors = [actor_class.remote() for _ in range(workers)]
     ray.get([actor.ready.remote() for actor in actors], timeout=120)
     return actors
 

@@ -187,3 +187,27 @@ def test_the_command_that_python_parsed_is_run(tmp_path):
     args = argparse.Namespace(FILE=str(path), target="llvm", output=str(tmp_path / "log"), trials=1, number=1, repeat=1)
     autotuner.drive_tune(args)
     assert (tmp_path / "log").read_text().count("tessera_record") >= 3
+
+
+@autotvm.template("test_autotvm_models/wrong")
+def sometimes_wrong(n):
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i] * 2.0, name="B")
+    s = te.create_schedule(b.op)
+    config = autotvm.get_config()
+    config.define_knob("wrong", [False, True])
+    config.add_flop(n)
+    if config["wrong"].val:  # half of the results are never written
+        s[b].pragma(s[b].op.axis[0], "debug_skip_region")
+    return s, [a, b]
+
+
+def test_wrong_results_are_an_error_where_that_is_asked_for():
+    task = autotvm.task.create("test_autotvm_models/wrong", (64,), "llvm")
+    inputs = [MeasureInput(LLVM, task, task.config_space.get(i)) for i in (0, 1)]
+    numbers = []
+    for check in (False, True):
+        runner = autotvm.LocalRunner(number=1, repeat=1, check_correctness=check)
+        option = autotvm.measure_option(autotvm.LocalBuilder(), runner)
+        numbers.append([int(each.error_no) for each in autotvm.measure.create_measure_batch(task, option)(inputs)])
+    assert numbers == [[0, 0], [0, int(autotvm.MeasureErrorNo.WRONG_ANSWER)]]

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -213,6 +214,31 @@ def test_broken_and_newer_lines_are_skipped_by_number(tmp_path, model):
     assert "none.jsonl" in run("compile", model, "--tuning-records", "none.jsonl", code=4).stderr
 
 
+SHIPPED = """
+import sys
+sys.path.insert(0, {folder!r})
+from test_tune_models import plans_in, small_model
+for use in (True, False):
+    print(any("columns=2," in text for text in plans_in(small_model(40), **{{"kernel.shipped_records": use}})[0]))
+"""
+
+
+def test_records_that_come_with_the_package_are_found_and_can_be_left_out():
+    workload, _, plans = convolution(small_model(40))
+    folder = Path(tvm.__file__).parent / "tuning_records"
+    folder.mkdir(exist_ok=True)
+    file = folder / f"test_{os.getpid()}.jsonl"
+    try:
+        file.write_text(line(workload, moved(plans, columns=2)))
+        code = SHIPPED.format(folder=str(Path(__file__).parent))
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    finally:
+        file.unlink()
+        if not any(folder.iterdir()):
+            folder.rmdir()
+    assert done.stdout.split() == ["True", "False"], done.stderr
+
+
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 
@@ -288,8 +314,6 @@ def test_ray_is_asked_for_by_name(tmp_path, model):
     try:
         import ray  # noqa: F401
     except ImportError:
-        import sys
-
         env = {**os.environ, "TESSERA_PYTHON": sys.executable}
         told = run("tune", model, "-o", tmp_path / "log", "--runner", "ray", code=4, env=env).stderr
         assert "--runner ray: the package ray is not installed" in told

@@ -66,7 +66,7 @@ class DPTuner(BaseGraphTuner):
 
 
 class PBQPTuner(BaseGraphTuner):
-    """Local search from the fastest records and from random ones: near the best of graphs with many joins."""
+    """Local search from the fastest records and from random ones: near the best where nodes read many others."""
 
     _BEGINNINGS = 16
 

@@ -25,9 +25,13 @@ _BLOCKS = re.compile(r"(\d+)([a-z])")
 def context_with_records() -> Any:
     """The innermost context that holds records; None where there is none."""
     context = DispatchContext.current
-    while context is not None and not isinstance(context, (ApplyHistoryBest, ApplyGraphBest)):
+    while context is not None:
+        if isinstance(context, ApplyGraphBest):
+            return context
+        if isinstance(context, ApplyHistoryBest) and (context.best_by_targetkey or context._best_user_defined):
+            return context
         context = context._old_ctx
-    return context
+    return None
 
 
 def _without_blocks(shape: Any, layout: str) -> tuple[str, tuple[int, ...]]:

@@ -86,12 +86,13 @@ def _prepared(mod: Any, params: Any) -> IRModule:
     if params:
         mod = IRModule(dict(mod.functions.items()), mod.type_definitions)
         mod["main"] = relay.build_module.bind_params_by_name(mod["main"], params)
+    transform: Any = relay.transform
     passes = [
-        relay.transform.InferType(),
-        relay.transform.SimplifyInference(),
-        relay.transform.CanonicalizeOps(),
-        relay.transform.FoldConstant(),
-        relay.transform.InferType(),
+        transform.InferType(),
+        transform.SimplifyInference(),
+        transform.CanonicalizeOps(),
+        transform.FoldConstant(),
+        transform.InferType(),
     ]
     with PassContext(opt_level=3):
         for each in passes:
