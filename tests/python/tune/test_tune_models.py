@@ -310,17 +310,6 @@ def test_what_the_command_is_given_is_checked(tmp_path, model):
     assert not log.exists()
 
 
-def test_ray_is_asked_for_by_name(tmp_path, model):
-    try:
-        import ray  # noqa: F401
-    except ImportError:
-        env = {**os.environ, "TESSERA_PYTHON": sys.executable}
-        told = run("tune", model, "-o", tmp_path / "log", "--runner", "ray", code=4, env=env).stderr
-        assert "--runner ray: the package ray is not installed" in told
-    else:
-        pytest.skip("a cluster is tested by test_ray")
-
-
 # ---- tvmc ------------------------------------------------------------------------------------------------------------
 
 
