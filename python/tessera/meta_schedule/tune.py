@@ -13,7 +13,7 @@ from ..tir import PrimFunc
 from ..tir.schedule import Schedule
 from . import default_config
 from .builder import Builder
-from .cost_model import CostModel
+from .cost_model import CostModel, RandomModel
 from .database import Database
 from .extracted_task import ExtractedTask
 from .measure_callback import MeasureCallback
@@ -44,14 +44,14 @@ class TuneConfig(NamedTuple):
     logger_config: dict[str, Any] | None = None
     adaptive_training: bool | None = None
 
-    def create_strategy(self) -> SearchStrategy:
-        """A search strategy for one task."""
+    def create_strategy(self, **defaults: Any) -> SearchStrategy:
+        """A search strategy for one task; `defaults` are settings that the configuration may have others of."""
         per_task = self.max_trials_per_task
         return create_strategy(
             self.strategy,
             num_trials_per_iter=self.num_trials_per_iter,
             max_trials_per_task=self.max_trials_global if per_task is None else per_task,
-            **(self.search_strategy_config or {}),
+            **{**defaults, **(self.search_strategy_config or {})},
         )
 
     def create_task_scheduler(self, **kwargs: Any) -> TaskScheduler:
@@ -117,12 +117,15 @@ def _search(
     )  # fmt: skip
     database = default_config.database(database, work_dir)
     model = default_config.cost_model(cost_model, config.adaptive_training)
+    # Breeding many candidates that nobody can tell apart gains nothing.
+    is_blind = isinstance(model, RandomModel) and config.strategy == "evolutionary"
+    defaults = {"population_size": 256} if is_blind else {}
     contexts = [
         TuneContext(
             mod=default_config.mod(task.dispatched[0]),
             target=task.target,
             space_generator=default_config.space_generator(space),
-            search_strategy=config.create_strategy(),
+            search_strategy=config.create_strategy(**defaults),
             sch_rules=default_config.schedule_rules(sch_rules, task.target),
             postprocs=default_config.postproc(postprocs, task.target),
             mutator_probs=default_config.mutator_probs(mutator_probs, task.target),

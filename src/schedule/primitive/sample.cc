@@ -59,12 +59,18 @@ struct Location {
   LoopRef loop;
 };
 
-/// Where the block may be computed, in the order of their numbers.
-std::vector<Location> compute_locations(const State& state, const BlockRef& block) {
-  std::vector<Location> out;
-  if (is_possible(state, [&](State& trial) { compute_inline(trial, block); }))
-    out.push_back({-2, {block.function, Var(), LoopMark::Inline}});
-  out.push_back({-1, {block.function, Var(), LoopMark::Root}});
+/// The primitives reject none of the locations; leaving the block where it is always is possible.
+bool is_possible(const State& state, const BlockRef& block, const Location& location) {
+  if (location.number == -1) return true;
+  return is_possible(state, [&](State& trial) {
+    if (location.number == -2) compute_inline(trial, block);
+    else compute_at(trial, block, location.loop, true, -1);
+  });
+}
+
+/// Where the block might be computed, in the order of their numbers; which of them are possible is to be tried.
+std::vector<Location> locations_to_try(const State& state, const BlockRef& block) {
+  std::vector<Location> out{{-2, {block.function, Var(), LoopMark::Inline}}, {-1, {block.function, Var(), LoopMark::Root}}};
   std::vector<BlockRef> consumers = get_consumers(state, block);
   if (consumers.empty()) return out;
   std::vector<const For*> loops = loops_around(state, consumers);
@@ -81,10 +87,14 @@ std::vector<Location> compute_locations(const State& state, const BlockRef& bloc
     if (spatial[i] && seen_other) break;
     if (!spatial[i] && static_cast<int>(i) > last_spatial) break;
     seen_other |= !spatial[i];
-    LoopRef loop = State::ref(block.function, loops[i]);
-    if (is_possible(state, [&](State& trial) { compute_at(trial, block, loop, true, -1); }))
-      out.push_back({static_cast<int64_t>(i), loop});
+    out.push_back({static_cast<int64_t>(i), State::ref(block.function, loops[i])});
   }
+  return out;
+}
+
+std::vector<Location> compute_locations(const State& state, const BlockRef& block) {
+  std::vector<Location> out = locations_to_try(state, block);
+  std::erase_if(out, [&](const Location& location) { return !is_possible(state, block, location); });
   return out;
 }
 
@@ -146,21 +156,20 @@ std::vector<int64_t> compute_location_decisions(const State& state, const BlockR
 /// sample_compute_location(B): a loop of B's consumers that compute_at takes, or the word to inline B or to leave it. An
 /// earlier decision that is not possible now gives way to the possible one before it.
 LoopRef sample_compute_location(const State& state, int64_t* random, const BlockRef& block, ObjectRef* decision) {
-  std::vector<Location> locations = compute_locations(state, block);
-  size_t chosen = 0;
+  Location chosen{-1, {block.function, Var(), LoopMark::Root}};
   if (*decision) {
     int64_t wanted = integer_of(*decision);
-    auto found = std::find_if(locations.rbegin(), locations.rend(),
-                              [&](const Location& location) { return location.number <= wanted; });
-    if (found == locations.rend())
-      found = std::find_if(locations.rbegin(), locations.rend(),
-                           [](const Location& location) { return location.number == -1; });
-    chosen = static_cast<size_t>(locations.rend() - found) - 1;
+    std::vector<Location> locations = locations_to_try(state, block);
+    auto found = std::find_if(locations.rbegin(), locations.rend(), [&](const Location& location) {
+      return location.number <= wanted && is_possible(state, block, location);
+    });
+    if (found != locations.rend()) chosen = *found;
   } else {
-    chosen = static_cast<size_t>(sample_int(random, 0, static_cast<int>(locations.size())));
+    std::vector<Location> locations = compute_locations(state, block);
+    chosen = locations[static_cast<size_t>(sample_int(random, 0, static_cast<int>(locations.size())))];
   }
-  *decision = PrimExpr(static_cast<int>(locations[chosen].number));
-  return locations[chosen].loop;
+  *decision = PrimExpr(static_cast<int>(chosen.number));
+  return chosen.loop;
 }
 
 }  // namespace tessera::schedule

@@ -267,6 +267,60 @@ def test_a_library_that_is_not_there_is_an_error_of_its_candidate():
     assert "nowhere" in str(future.result().error_msg)
 
 
+def test_candidates_run_on_a_server_of_a_tracker():
+    from tessera.meta_schedule.testing.local_rpc import LocalRPC
+
+    (built,) = ms.builder.LocalBuilder().build([ms.builder.BuilderInput(matmul(), CPU)])
+    infos = ms.arg_info.ArgInfo.from_entry_func(matmul())
+    with LocalRPC(tracker_key="ms", silent=True) as there:
+        config = ms.runner.RPCConfig(there.tracker_host, there.tracker_port, there.tracker_key, 1, 20)
+        assert config.count_num_servers() == 1
+        runner = ms.runner.RPCRunner(config, evaluator_config=QUICK)
+        (future,) = runner.run([ms.runner.RunnerInput(built.artifact_path, "llvm", infos)])
+        result = future.result()
+    assert result.error_msg is None
+    assert 0 < float(result.run_secs[0]) < 1
+
+
+def test_functions_of_ones_own_build_and_run():
+    called = []
+
+    def build(mod, target, params):
+        called.append("build")
+        if not mod.get_global_vars():
+            raise ValueError("there is nothing to build")
+        return tvm.build(mod, target=target)
+
+    def evaluate(module, device, config, arguments):
+        called.append("run")
+        module(*arguments[0])
+        return [0.5]
+
+    builder = ms.builder.LocalBuilder(f_build=build)
+    built, failed = builder.build(
+        [ms.builder.BuilderInput(matmul(), CPU), ms.builder.BuilderInput(tvm.IRModule({}), CPU)]
+    )
+    assert built.error_msg is None
+    assert "there is nothing to build" in str(failed.error_msg)
+    runner = ms.runner.LocalRunner(f_run_evaluator=evaluate)
+    infos = ms.arg_info.ArgInfo.from_entry_func(matmul())
+    (future,) = runner.run([ms.runner.RunnerInput(built.artifact_path, "llvm", infos)])
+    assert future.done()
+    assert [float(each) for each in future.result().run_secs] == [0.5]
+    assert called == ["build", "build", "run"]
+    with pytest.raises(ValueError, match="no_such_function"):
+        ms.builder.LocalBuilder(f_build="no_such_function")
+
+
+def test_a_clone_has_pieces_of_its_own():
+    task = context(matmul(), ms.search_strategy.ReplayTrace(num_trials_per_iter=2, max_trials_per_task=2))
+    other = task.clone()
+    task.pre_tuning()
+    other.pre_tuning()
+    assert len(task.generate_measure_candidates()) == len(other.generate_measure_candidates()) == 2
+    assert not task.search_strategy.same_as(other.search_strategy)
+
+
 def test_a_killed_run_goes_on_from_its_folder(tmp_path):
     pieces = {"builder": DummyBuilder(), "runner": DummyRunner()}
     settings = {"population_size": 16, "init_min_unmeasured": 8, "genetic_num_iters": 1}
@@ -488,6 +542,75 @@ def test_random_models_go_on_where_they_were(tmp_path):
     first = model._inst.predict(None, [None] * 5)
     other = ms.cost_model.RandomModel(path=path)
     np.testing.assert_array_equal(other._inst.predict(None, [None] * 5), first)
+
+
+class LinearTrees:
+    """What XGBModel asks of the package xgboost, by gradient descent on a linear model."""
+
+    class DMatrix:
+        def __init__(self, rows):
+            self.rows = np.asarray(rows, dtype="float64")
+
+    class Booster:
+        def __init__(self, weights):
+            self.weights = weights
+
+        def predict(self, data):
+            return data.rows @ self.weights
+
+        def save_model(self, path):
+            with open(path, "w") as out:
+                out.write(str(self.weights))
+
+    def train(self, params, data, num_boost_round, obj):
+        weights = np.zeros(data.rows.shape[1])
+        for _ in range(num_boost_round):
+            gradient, hessian = obj(data.rows @ weights, data)
+            weights -= 0.1 * (data.rows.T @ gradient) / hessian.sum()
+        return self.Booster(weights)
+
+
+def test_a_model_learns_what_sums_of_stores_cost(monkeypatch, tmp_path):
+    from tessera.meta_schedule.cost_model import xgb_model
+
+    monkeypatch.setattr(xgb_model, "_find_xgboost", lambda: LinearTrees())
+
+    @ms.derived_object
+    class Given(ms.feature_extractor.PyFeatureExtractor):
+        def extract_from(self, context, candidates):
+            return [tvm.nd.array(np.asarray(each, dtype="float64")) for each in candidates]
+
+    task = context(matmul(), ms.search_strategy.ReplayTrace(num_trials_per_iter=1, max_trials_per_task=1))
+    generator = np.random.default_rng(0)
+    candidates = [generator.random((generator.integers(1, 4), 3)) for _ in range(60)]
+    speeds = [each[:, 0].sum() + 0.5 * each[:, 1].sum() for each in candidates]
+    results = [ms.runner.RunnerResult([1 / speed], None) for speed in speeds]
+    results[0] = ms.runner.RunnerResult(None, "it failed")
+    model = ms.cost_model.XGBModel(extractor=Given(), num_warmup_samples=10)._inst
+    model.update(task, candidates, results)
+    scores = model.predict(task, candidates[1:])
+    order = np.argsort(scores)
+    assert np.corrcoef(np.argsort(order), np.argsort(np.argsort(speeds[1:])))[0, 1] > 0.9
+    model.save(str(tmp_path / "cost_model.xgb"))
+    other = ms.cost_model.XGBModel(extractor=Given(), num_warmup_samples=10)._inst
+    other.load(str(tmp_path))
+    assert other.data_size == 60
+    np.testing.assert_allclose(other.predict(task, candidates), model.predict(task, candidates))
+
+
+def test_features_are_those_of_the_auto_scheduler():
+    from tessera.meta_schedule.feature_extractor.per_store_feature import _find_features
+
+    extractor = ms.feature_extractor.PerStoreFeature()
+    candidate = ms.MeasureCandidate(Schedule(matmul()), ms.arg_info.ArgInfo.from_entry_func(matmul()))
+    if _find_features() is None:
+        with pytest.raises(NotImplementedError, match="needs the features of"):
+            extractor.extract_from(None, [candidate])
+    else:
+        (rows,) = extractor.extract_from(None, [candidate])
+        assert rows.shape[1] == 164
+    random_features = ms.feature_extractor.RandomFeatureExtractor(feature_size=5).extract_from(None, [1, 2])
+    assert [each.shape[1] for each in random_features] == [5, 5]
 
 
 def test_what_is_not_there_says_so():

@@ -83,7 +83,10 @@ void choose_loops(const Cursor& block, Wanted* wanted) {
   std::vector<const For*> loops = block.loops();
   int count = static_cast<int>(loops.size());
   std::vector<bool> spatial;
-  for (const For* loop : loops) spatial.push_back(loop_type(loop, block.function) == IterType::DataPar);
+  // Loops that a block before has in common with this one may be done already.
+  for (const For* loop : loops)
+    spatial.push_back(loop->kind == LoopKind::Serial && loop->annotations.empty() &&
+                      loop_type(loop, block.function) == IterType::DataPar);
   auto at = [](int i) { return static_cast<size_t>(i); };
   if (wanted->parallel != -1) {
     int64_t extent = 1;
