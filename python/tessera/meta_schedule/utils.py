@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+#: How the names of folders begin that hold one library to be measured.
+CANDIDATE_FOLDER = "tessera_candidate_"
+
+
 def derived_object(cls: type) -> Any:
     """Makes a class that overrides methods of a `Py...` class (PyRunner, PyScheduleRule, ...) a piece of a search.
 
@@ -127,8 +131,12 @@ def get_global_func_on_rpc_session(session: Any, name: str, extra_error_msg: str
 
 @register_func("meta_schedule.remove_build_dir", override=True)
 def remove_build_dir(artifact_path: str) -> None:
-    """Removes the folder of a library that was built to be measured."""
-    shutil.rmtree(os.path.dirname(artifact_path), ignore_errors=True)
+    """Removes a library that was built to be measured, and its folder where that was made for it alone."""
+    folder = os.path.dirname(os.path.abspath(artifact_path))
+    if os.path.basename(folder).startswith(CANDIDATE_FOLDER):
+        shutil.rmtree(folder, ignore_errors=True)
+    elif os.path.isfile(artifact_path):
+        os.unlink(artifact_path)
 
 
 def shash2hex(mod: IRModule) -> str:

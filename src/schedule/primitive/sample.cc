@@ -70,7 +70,8 @@ bool is_possible(const State& state, const BlockRef& block, const Location& loca
 
 /// Where the block might be computed, in the order of their numbers; which of them are possible is to be tried.
 std::vector<Location> locations_to_try(const State& state, const BlockRef& block) {
-  std::vector<Location> out{{-2, {block.function, Var(), LoopMark::Inline}}, {-1, {block.function, Var(), LoopMark::Root}}};
+  std::vector<Location> out{{-2, {block.function, Var(), LoopMark::Inline}},
+                            {-1, {block.function, Var(), LoopMark::Root}}};
   std::vector<BlockRef> consumers = get_consumers(state, block);
   if (consumers.empty()) return out;
   std::vector<const For*> loops = loops_around(state, consumers);
@@ -124,7 +125,10 @@ int64_t sample_categorical(int64_t* random, const Array<ObjectRef>& candidates, 
 /// its first factor is -1, which split takes for "the rest". An earlier decision is made to fit the loop.
 std::vector<int64_t> sample_perfect_tile(const State& state, int64_t* random, const LoopRef& loop, int parts,
                                          int max_innermost_factor, ObjectRef* decision) {
-  if (parts < 1) throw Error(ValueError) << "a loop cannot be divided into " << parts << " loops";
+  constexpr int kMaxParts = 1024;
+  if (parts < 1 || parts > kMaxParts)
+    throw Error(ValueError) << "a loop cannot be divided into " << parts << " loops; 1 to " << kMaxParts
+                            << " are possible";
   if (max_innermost_factor < 1 && max_innermost_factor != -1)
     throw Error(ValueError) << "max_innermost_factor is at least 1, or -1 for no limit, not " << max_innermost_factor;
   auto extent = as_int(state.find(loop).loop()->extent);

@@ -127,7 +127,9 @@ IndexMap propose(const Array<IterVar>& lhs, const Array<IterVar>& rhs, const Com
   return any ? make_index_map(vars, out) : nullptr;
 }
 
-AutoTensorizeMappingInfo mapping_info(const Schedule& sch, const ObjectRef& rv, const PrimFunc& desc) {
+}  // namespace
+
+AutoTensorizeMappingInfo auto_tensorize_mapping_info(const Schedule& sch, const ObjectRef& rv, const PrimFunc& desc) {
   const BlockRealize *realize = sch->state.find(sch->block(rv)).realize(), *inner = nullptr;
   loops_of(desc, &inner);
   auto* ours = realize->block->body.as<BufferStore>();
@@ -145,7 +147,9 @@ AutoTensorizeMappingInfo mapping_info(const Schedule& sch, const ObjectRef& rv, 
   return make(std::move(out));
 }
 
-Globals auto_tensorize_globals{{"tir.schedule.GetAutoTensorizeMappingInfo", mapping_info}};
+namespace {
+
+Globals auto_tensorize_globals{{"tir.schedule.GetAutoTensorizeMappingInfo", auto_tensorize_mapping_info}};
 
 }  // namespace
 }  // namespace tessera::schedule

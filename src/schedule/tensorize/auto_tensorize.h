@@ -24,6 +24,9 @@ struct AutoTensorizeMappingInfoNode : Object {
 };
 using AutoTensorizeMappingInfo = Ref<AutoTensorizeMappingInfoNode>;
 
+/// Empty where the block does not compute what the description says.
+AutoTensorizeMappingInfo auto_tensorize_mapping_info(const Schedule& sch, const ObjectRef& rv, const PrimFunc& desc);
+
 /// The loops of a description around its one inner block, which is empty where there is none.
 std::vector<const For*> loops_of(const PrimFunc& desc, const BlockRealize** inner);
 

@@ -15,7 +15,8 @@ register_types<ArgInfoNode, TensorInfoNode, WorkloadNode, MeasureCandidateNode, 
     record_types;
 register_types<ScheduleRuleNode, AddRFactorNode, AutoBindNode, AutoInlineNode, CrossThreadReductionNode,
                ParallelizeVectorizeUnrollNode, RandomComputeLocationNode, MultiLevelTilingNode,
-               MultiLevelTilingWithIntrinNode, MultiLevelTilingWideVectorNode, PyScheduleRuleNode>
+               MultiLevelTilingWithIntrinNode, MultiLevelTilingWideVectorNode, MultiLevelTilingTensorCoreNode,
+               PyScheduleRuleNode>
     rule_types;
 register_types<PostprocNode, DisallowDynamicLoopNode, RewriteCooperativeFetchNode, RewriteLayoutNode,
                RewriteParallelVectorizeUnrollNode, RewriteReductionBlockNode, RewriteTensorizeNode,

@@ -22,6 +22,7 @@ Array<ObjectRef> list_of(const ObjectRef& json, size_t size, const char* what) {
 constexpr int64_t kMaxDimension = int64_t{1} << 40;
 constexpr size_t kMaxDimensions = 64;
 constexpr size_t kMaxRuns = 1 << 20;
+constexpr size_t kMaxInstructions = 1 << 16;
 
 }  // namespace
 
@@ -123,7 +124,11 @@ TuningRecord record_from_json(const ObjectRef& json, const Workload& workload) {
   TuningRecordNode out;
   out.workload = workload;
   schedule::Schedule sch = schedule::make_schedule(workload->mod, 1, 0, 0);
-  schedule::replay_json(list_of(parts[0], 2, "a trace"), *sch.edit());
+  Array<ObjectRef> trace = list_of(parts[0], 2, "a trace");
+  auto* instructions = trace[0].as<ArrayNode>();
+  if (!instructions || instructions->items.size() > kMaxInstructions)
+    throw Error(ValueError) << "a trace has a list of at most " << kMaxInstructions << " instructions";
+  schedule::replay_json(trace, *sch.edit());
   out.trace = sch->trace;
   if (parts[1]) {
     auto* list = parts[1].as<ArrayNode>();

@@ -94,6 +94,24 @@ def test_broken_lines_are_skipped_by_number(tmp_path, capfd):
         json.dumps([0, [[[["Nothing", [], [], []]], []], seconds, target, args]]),
         json.dumps([0, [trace, seconds, {"kind": "nothing"}, args]]),
         json.dumps([0, [trace, seconds, target, [["TENSOR", "float32", [-1]]]]]),
+        json.dumps(
+            [
+                0,
+                [
+                    [
+                        [
+                            ["GetBlock", [], ["C", "main"], ["b0"]],
+                            ["GetLoops", ["b0"], [], ["l1", "l2", "l3"]],
+                            ["SamplePerfectTile", ["l1"], [2**31 - 1, 64], ["v4"]],
+                        ],
+                        [],
+                    ],
+                    seconds,
+                    target,
+                    args,
+                ],
+            ]
+        ),
         "[" * 5000,
     ]
     records.write_text("\n".join(wrong) + "\n" + good)

@@ -312,6 +312,18 @@ def test_functions_of_ones_own_build_and_run():
         ms.builder.LocalBuilder(f_build="no_such_function")
 
 
+def test_only_folders_of_candidates_are_removed(tmp_path):
+    mine = tmp_path / "mine.so"
+    mine.write_text("a library")
+    (tmp_path / "other").write_text("something else")
+    ms.utils.remove_build_dir(str(mine))
+    assert [each.name for each in tmp_path.iterdir()] == ["other"]
+    (built,) = ms.builder.LocalBuilder().build([ms.builder.BuilderInput(matmul(), CPU)])
+    assert os.path.exists(built.artifact_path)
+    ms.utils.remove_build_dir(built.artifact_path)
+    assert not os.path.exists(os.path.dirname(built.artifact_path))
+
+
 def test_a_clone_has_pieces_of_its_own():
     task = context(matmul(), ms.search_strategy.ReplayTrace(num_trials_per_iter=2, max_trials_per_task=2))
     other = task.clone()

@@ -13,7 +13,7 @@ from ...driver import build
 from ...ir import IRModule
 from ...runtime import Module
 from ...target import Target
-from ..utils import cpu_count, get_global_func_with_default_on_worker
+from ..utils import CANDIDATE_FOLDER, cpu_count, get_global_func_with_default_on_worker
 from .builder import Builder, BuilderInput, BuilderResult
 
 __all__ = ["LocalBuilder", "default_build", "default_export"]
@@ -26,7 +26,7 @@ def default_build(mod: IRModule, target: Target, _params: dict[str, Any] | None)
 
 def default_export(mod: Module) -> str:
     """Writes a library into a file of its own; gives its path."""
-    path = os.path.join(tempfile.mkdtemp(prefix="tessera_candidate_"), "tvm_tmp_mod.tar")
+    path = os.path.join(tempfile.mkdtemp(prefix=CANDIDATE_FOLDER), "tvm_tmp_mod.tar")
     mod.export_library(path, tar)
     return path
 
@@ -63,7 +63,7 @@ class LocalBuilder(Builder):
         for i, each in enumerate(build_inputs):
             by_target.setdefault(str(each.target), []).append(i)
         for group in by_target.values():
-            folders = [tempfile.mkdtemp(prefix="tessera_candidate_") for _ in group]
+            folders = [tempfile.mkdtemp(prefix=CANDIDATE_FOLDER) for _ in group]
             paths = [os.path.join(folder, "candidate.so") for folder in folders]
             mods = [build_inputs[i].mod for i in group]
             compile_all = get_global_func("tune.BuildPrograms")

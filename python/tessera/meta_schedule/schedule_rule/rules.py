@@ -163,8 +163,9 @@ class MultiLevelTilingWideVector(ScheduleRule):
         )
 
 
+@register_object("meta_schedule.MultiLevelTilingTensorCore")
 class MultiLevelTilingTensorCore(ScheduleRule):
-    """Tiles for the matrix units of CUDA; not there yet."""
+    """Tiles for the matrix units of CUDA; `intrin_groups` are those of `tensor_intrin.cuda.get_wmma_intrin_group`."""
 
     def __init__(
         self,
@@ -177,9 +178,17 @@ class MultiLevelTilingTensorCore(ScheduleRule):
         reuse_write: ReuseType | None = None,
         use_software_pipeline: bool = False,
     ) -> None:
-        raise NotImplementedError(
-            "MultiLevelTilingTensorCore is not there: use MultiLevelTilingWithIntrin, or schedule the block by hand with "
-            "tir.Schedule.tensorize"
+        if use_software_pipeline:
+            raise NotImplementedError("use_software_pipeline is not there: leave it out")
+        self.__init_handle_by_constructor__(
+            _ffi_api.ScheduleRuleMultiLevelTilingTensorCore,
+            intrin_groups,
+            structure,
+            tile_binds or [],
+            max_innermost_factor,
+            vector_load_lens or [],
+            _as_dict(reuse_read),
+            _as_dict(reuse_write),
         )
 
 

@@ -61,7 +61,7 @@ def _conv_channels_last(
     def at(*index: Any) -> Any:
         n, co = index[0], index[-1]
         where = [x * s + r * d for x, s, r, d in zip(index[1:-1], stride, window, dilation)]
-        channel = rc if groups == 1 else co // (CO // groups) * (CI // groups) + rc
+        channel = co // (CO // groups) * (CI // groups) + rc  # also of one group, as v0.10 writes it
         return te.sum(
             padded[(n, *where, channel)].astype(out_dtype) * weight[(*window, rc, co)].astype(out_dtype),
             axis=[*window, rc],
@@ -193,7 +193,7 @@ def conv2d_transpose_nhwc(
     rc = te.reduce_axis((0, CI), name="rc")
 
     def at(n: Any, h: Any, w: Any, co: Any) -> Any:
-        y, x = h + rh + before[0] * stride[0] - edge[0], w + rw + before[1] * stride[1] - edge[1]
+        y, x = h + rh + (before[0] * stride[0] - edge[0]), w + rw + (before[1] * stride[1] - edge[1])
         value = tir.if_then_else(
             tir.all(tir.floormod(y, stride[0]) == 0, tir.floormod(x, stride[1]) == 0),
             padded[n, tir.floordiv(y, stride[0]), tir.floordiv(x, stride[1]), rc],

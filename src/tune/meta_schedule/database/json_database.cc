@@ -80,6 +80,8 @@ int64_t for_each_line(const String& path, bool allow_missing, const F& visit) {
       visit(number, line);
     } catch (const Error& error) {
       report_line(path, number, error.message());
+    } catch (const std::exception& error) {
+      report_line(path, number, error.what());
     }
   }
   return number;

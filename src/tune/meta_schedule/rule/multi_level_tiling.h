@@ -72,6 +72,21 @@ struct MultiLevelTilingWideVectorNode : MultiLevelTilingNode {
   static void fields(auto) {}
 };
 
+/// Names of the intrinsics of one kind of matrix unit.
+struct IntrinGroup {
+  String init, load_a, load_b, compute, store;
+};
+
+/// The same for matmuls, and what can be brought into their form, on the matrix units of CUDA.
+struct MultiLevelTilingTensorCoreNode : MultiLevelTilingNode {
+  std::vector<IntrinGroup> groups;
+  MultiLevelTilingTensorCoreNode() { methods = &methods_of<MultiLevelTilingTensorCoreNode>; }
+  Array<Schedule> apply(const Schedule& sch, const RV& block);
+  static constexpr NodeInfo info{"meta_schedule.MultiLevelTilingTensorCore", &MultiLevelTilingNode::info,
+                                 Role::Identity};
+  static void fields(auto) {}
+};
+
 /// Tiles the loops of the block so that the inner ones are what the intrinsic does, makes a block of these and notes the
 /// intrinsic on it; an empty reference where the block is not of its form.
 RV tile_for_intrin(const Traced& sch, const RV& block, const String& intrin);
