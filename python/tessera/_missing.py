@@ -32,7 +32,11 @@ _ROWS: list[tuple[str, str, str]] = [
         "utils",
         "walks over graphs are inside of autotvm.graph_tuner; relay.analysis has post_order_visit",
     ),
-    ("tvm.auto_scheduler", "testing", "its programs are not there; use SearchTask.tune, or extract_tasks and TaskScheduler"),
+    (
+        "tvm.auto_scheduler",
+        "testing",
+        "its programs are not there; use SearchTask.tune, or extract_tasks and TaskScheduler",
+    ),
     (
         "tvm.driver.tvmc.autotuner",
         "autoscheduler_get_tuning_tasks",

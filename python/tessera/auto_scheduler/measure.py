@@ -34,10 +34,14 @@ __all__ = [
     "ProgramRunner",
     "PythonBasedMeasureCallback",
     "RPCRunner",
+    "local_build_worker",
+    "local_builder_build",
+    "local_run",
     "prepare_input_map",
     "prepare_runner_args",
     "recover_measure_input",
     "register_task_input_check_func",
+    "rpc_runner_run",
 ]
 
 #: Stands for the time of a state that could not be measured.
@@ -366,6 +370,72 @@ class LocalRPCMeasureContext:
         self.runner = LocalRunner(
             timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
         )
+
+
+def local_build_worker(args: Any) -> tuple[str, Any, int, str, float]:
+    """Builds one input: (input, build_func, verbose) gives the file, its arguments, an error with its message, and the time."""
+    inp, build_func, verbose = args
+    built = LocalBuilder(build_func=build_func or "default").build([inp], verbose)[0]
+    return tuple(built)  # type: ignore[return-value]
+
+
+def local_builder_build(
+    inputs: Any, timeout: int, n_parallel: int, build_func: Any = "default", verbose: int = 1
+) -> list[BuildResult]:
+    """Builds inputs as LocalBuilder does."""
+    return LocalBuilder(timeout, n_parallel, build_func).build(inputs, verbose)
+
+
+def local_run(
+    inputs: Any,
+    build_results: Any,
+    timeout: int = 10,
+    number: int = 3,
+    repeat: int = 1,
+    min_repeat_ms: int = 0,
+    cooldown_interval: float = 0,
+    enable_cpu_cache_flush: bool = False,
+    verbose: int = 1,
+    device: int = 0,
+) -> list[MeasureResult]:
+    """Runs what was built as LocalRunner does."""
+    runner = LocalRunner(timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device)
+    return runner.run(inputs, build_results, verbose)
+
+
+def rpc_runner_run(
+    inputs: Any,
+    build_results: Any,
+    key: str,
+    host: str,
+    port: int,
+    priority: int = 1,
+    n_parallel: int = 1,
+    timeout: int = 10,
+    number: int = 3,
+    repeat: int = 1,
+    min_repeat_ms: int = 0,
+    cooldown_interval: float = 0.0,
+    enable_cpu_cache_flush: bool = False,
+    verbose: int = 1,
+    device: int = 0,
+) -> list[MeasureResult]:
+    """Runs what was built as RPCRunner does."""
+    runner = RPCRunner(
+        key,
+        host,
+        port,
+        priority,
+        n_parallel,
+        timeout,
+        number,
+        repeat,
+        min_repeat_ms,
+        cooldown_interval,
+        enable_cpu_cache_flush,
+        device,
+    )
+    return runner.run(inputs, build_results, verbose)
 
 
 # ---- callbacks and the measurer ------------------------------------------------------------------------------------

@@ -192,10 +192,7 @@ class SketchPolicy(SearchPolicy):
             conditions = [self._meet(rule) for rule in self.custom_rules]
             applications = [self._apply(rule) for rule in self.custom_rules]
             params = {key: value for key, value in self.params.items() if value is not None}
-            self._core = _ffi_api.SketchPolicy(
-                self.search_task, params, self._seed, bool(getattr(self.program_cost_model, "is_random", False)),
-                conditions, applications,
-            )  # fmt: skip
+            self._core = _ffi_api.SketchPolicy(self.search_task, params, self._seed, conditions, applications)
         return self._core
 
     def _meet(self, rule: PreloadCustomSketchRule) -> Callable:
@@ -210,6 +207,9 @@ class SketchPolicy(SearchPolicy):
 
         return apply
 
+    def _model_is_random(self) -> bool:
+        return bool(getattr(self.program_cost_model, "is_random", False))
+
     def _predict(self, states: Any) -> list[float]:
         return [float(score) for score in self.program_cost_model.predict(self.search_task, list(states))]
 
@@ -223,15 +223,18 @@ class SketchPolicy(SearchPolicy):
 
     def sample_initial_population(self) -> list[Any]:
         """States with random lengths and annotations."""
-        return list(_ffi_api.SketchPolicySampleInitialPopulation(self._policy(), self._predict))
+        return list(
+            _ffi_api.SketchPolicySampleInitialPopulation(self._policy(), self._predict, self._model_is_random())
+        )
 
     def evolutionary_search(self, init_populations: Any, out_size: int) -> list[Any]:
         """The best `out_size` states that evolve from others, as the cost model has it."""
         population = [each if isinstance(each, StateObject) else each.state_object for each in init_populations]
         measured = list(self._measured)
-        return list(
-            _ffi_api.SketchPolicyEvolutionarySearch(self._policy(), population, out_size, measured, self._predict)
+        found = _ffi_api.SketchPolicyEvolutionarySearch(
+            self._policy(), population, out_size, measured, self._predict, self._model_is_random()
         )
+        return list(found)
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 

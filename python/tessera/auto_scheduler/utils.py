@@ -156,7 +156,7 @@ def make_traceback_info() -> str:
 
 
 class PropagatingThread(threading.Thread):
-    """A thread whose error is raised again by `join`, which gives the result."""
+    """A thread whose error is raised again where its result is waited for."""
 
     exc: BaseException | None = None
 

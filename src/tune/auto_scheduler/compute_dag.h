@@ -2,7 +2,7 @@
 // The computations that are searched: operations in order, how they read each other, and states over them.
 
 #include "tune/auto_scheduler/access.h"
-#include "tune/auto_scheduler/steps.h"
+#include "tune/auto_scheduler/steps/steps.h"
 
 namespace tessera::auto_scheduler {
 

@@ -1,8 +1,10 @@
 // Applying steps, with constant operands laid out in the order in which the loops of their consumer read them.
 
+#include <optional>
+
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "tune/auto_scheduler/draft.h"
+#include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
 namespace {

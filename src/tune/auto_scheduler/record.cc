@@ -10,7 +10,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "ir/repr.h"
-#include "tune/auto_scheduler/step_support.h"
+#include "tune/auto_scheduler/steps/step_support.h"
 
 namespace tessera::auto_scheduler {
 namespace {

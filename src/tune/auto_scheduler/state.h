@@ -63,7 +63,7 @@ struct StageNode : Object {
 };
 using Stage = Ref<StageNode>;
 
-/// One change of a schedule; see steps.h.
+/// One change of a schedule; see steps/steps.h.
 struct StepNode : Object {
   int32_t stage_id = 0;
   static constexpr NodeInfo info{"auto_scheduler.Step", &Object::info, Role::Identity};

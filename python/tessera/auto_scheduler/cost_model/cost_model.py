@@ -43,7 +43,7 @@ class RandomModel(CostModel):
     def update(self, inputs: Any, results: Any) -> None:
         """Learns nothing."""
 
-    def predict(self, task: Any, states: Any) -> list[float]:
+    def predict(self, search_task: Any, states: Any) -> list[float]:
         """A number between 0 and 1 for each state."""
         return [float(score) for score in np.random.uniform(0, 1, (len(states),))]
 

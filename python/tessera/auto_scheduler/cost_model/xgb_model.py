@@ -95,9 +95,14 @@ class XGBModel(PythonBasedModel):
             self.load(model_file)
 
     @property
+    def _knows(self) -> bool:
+        """Whether enough was measured for predictions; a model from a file knows from the start."""
+        return self.bst is not None and (len(self.inputs) > self.num_warmup_sample or not self.inputs)
+
+    @property
     def is_random(self) -> bool:  # type: ignore[override]
-        """True while nothing has been learned."""
-        return self.bst is None or (len(self.inputs) < self.num_warmup_sample and self.last_train_length == 0)
+        """True while states are scored at random."""
+        return not self._knows
 
     # ---- learning --------------------------------------------------------------------------------------------------
 
@@ -149,7 +154,7 @@ class XGBModel(PythonBasedModel):
     def predict(self, task: Any, states: Any) -> list[float]:
         """The score of each state; minus infinity for one without features, which cannot be lowered."""
         features = self._rows_of(task, states)
-        if self.bst is not None and (len(self.inputs) > self.num_warmup_sample or not self.inputs):
+        if self._knows:
             matrix, pack_ids = feature_to_pack_sum_xgbmatrix(features)
             scores = predict_throughput_pack_sum(self.bst.predict(matrix), pack_ids)
         else:
@@ -160,7 +165,7 @@ class XGBModel(PythonBasedModel):
         """The score of each state, and then, state by state, how many stages it has and a score for each."""
         features = self._rows_of(task, states)
         out: list[float] = []
-        if self.bst is not None and (len(self.inputs) > self.num_warmup_sample or not self.inputs):
+        if self._knows:
             matrix, pack_ids = feature_to_pack_sum_xgbmatrix(features)
             raw = self.bst.predict(matrix)
             out.extend(float(score) for score in predict_throughput_pack_sum(raw, pack_ids))

@@ -204,6 +204,10 @@ def test_a_state_that_cannot_be_built_is_a_result():
     built = builder.build(inputs, verbose=0)
     results = auto_scheduler.LocalRunner(number=1).run(inputs, built, verbose=0)
     assert results[0].error_no in (1, 2) and str(results[0].error_msg)
+    measure = auto_scheduler.measure
+    fine = [auto_scheduler.MeasureInput(task, task.compute_dag.get_init_state())]
+    built = measure.local_builder_build(fine, 15, 1, verbose=0)
+    assert measure.local_run(fine, built, number=1, verbose=0)[0].error_no == measure.MeasureErrorNo.NO_ERROR
 
 
 def test_inputs_with_values_of_their_own(tmp_path, monkeypatch):

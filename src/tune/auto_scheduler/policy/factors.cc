@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-#include "tune/auto_scheduler/sketch.h"
+#include "tune/auto_scheduler/policy/sketch.h"
 
 namespace tessera::auto_scheduler {
 

@@ -3,7 +3,7 @@
 
 #include "base/escape.h"
 #include "tune/auto_scheduler/compute_dag.h"
-#include "tune/auto_scheduler/step_support.h"
+#include "tune/auto_scheduler/steps/step_support.h"
 
 namespace tessera::auto_scheduler {
 namespace {

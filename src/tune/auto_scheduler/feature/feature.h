@@ -9,6 +9,9 @@
 
 namespace tessera::auto_scheduler {
 
+/// Points of the curve of operations for each byte.
+inline constexpr size_t kCurveSamples = 10;
+
 struct FeatureOptions {
   int cache_line_bytes = 64;
   size_t max_buffers = 5;

@@ -1,6 +1,6 @@
 // Tiling of stages by levels of loops, and what follows it.
 
-#include "tune/auto_scheduler/draft.h"
+#include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
 

@@ -1,7 +1,7 @@
 // The search policy for other languages.
 
 #include "runtime/registry.h"
-#include "tune/auto_scheduler/sketch.h"
+#include "tune/auto_scheduler/policy/sketch.h"
 
 namespace tessera::auto_scheduler {
 namespace {
@@ -26,11 +26,10 @@ std::string text_of(const Map<String, ObjectRef>& params, const char* name, cons
   return text->text;
 }
 
-SketchPolicy make_policy(SearchTask task, Map<String, ObjectRef> params, int64_t seed, bool model_is_random,
-                         Array<ObjectRef> conditions, Array<ObjectRef> applications) {
+SketchPolicy make_policy(SearchTask task, Map<String, ObjectRef> params, int64_t seed, Array<ObjectRef> conditions,
+                         Array<ObjectRef> applications) {
   SketchPolicyNode node;
   node.task = task;
-  node.model_is_random = model_is_random;
   node.random.seed(static_cast<uint64_t>(seed));
   SearchParams& p = node.params;
   auto number = [&](const char* name, int otherwise) { return static_cast<int>(int_of(params, name, otherwise)); };
@@ -49,8 +48,8 @@ SketchPolicy make_policy(SearchTask task, Map<String, ObjectRef> params, int64_t
   return make(std::move(node));
 }
 
-Predict predict_by(const PackedFunc& model) {
-  return [model](const std::vector<State>& states) {
+Predict predict_by(const PackedFunc& model, bool is_random) {
+  auto scores = [model](const std::vector<State>& states) {
     std::vector<double> out;
     Any scores = model(Array<State>(states.begin(), states.end()));
     auto* list = cast_or_null<ArrayNode>(scores.object());
@@ -64,6 +63,7 @@ Predict predict_by(const PackedFunc& model) {
     }
     return out;
   };
+  return {scores, is_random};
 }
 
 Array<State> list_of_states(const std::vector<State>& states) { return {states.begin(), states.end()}; }
@@ -76,15 +76,16 @@ Globals policy_globals{
        return list_of_states(policy->sketches);
      }},
     {"auto_scheduler.SketchPolicySampleInitialPopulation",
-     [](SketchPolicy policy, PackedFunc model) {
-       return list_of_states(sample_population(*policy, predict_by(model)));
+     [](SketchPolicy policy, PackedFunc model, bool is_random) {
+       return list_of_states(sample_population(*policy, predict_by(model, is_random)));
      }},
     {"auto_scheduler.SketchPolicyEvolutionarySearch",
-     [](SketchPolicy policy, Array<State> population, int64_t count, Array<String> measured, PackedFunc model) {
+     [](SketchPolicy policy, Array<State> population, int64_t count, Array<String> measured, PackedFunc model,
+        bool is_random) {
        std::unordered_set<std::string> known;
        for (const String& text : measured) known.insert(text.str());
        return list_of_states(evolve(*policy, population.vec(), static_cast<size_t>(std::max<int64_t>(count, 0)), known,
-                                    predict_by(model)));
+                                    predict_by(model, is_random)));
      }},
     {"auto_scheduler.InferBounds",
      [](ComputeDAG dag, Array<State> states) {

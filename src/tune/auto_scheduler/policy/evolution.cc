@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "base/run_tasks.h"
-#include "tune/auto_scheduler/draft.h"
+#include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
 namespace {
@@ -72,7 +72,7 @@ std::vector<State> sample_population(const SketchPolicyNode& policy, const Predi
       return true;
     });
     batch = possible(policy, batch);
-    const std::vector<double> scores = batch.empty() ? std::vector<double>() : predict(batch);
+    const std::vector<double> scores = batch.empty() ? std::vector<double>() : predict.scores(batch);
     const size_t before = out.size();
     for (size_t i = 0; i < batch.size(); ++i)
       if (scores.at(i) > kImpossible && seen.insert(state_text(batch[i].get())).second) out.push_back(batch[i]);
@@ -90,18 +90,16 @@ std::vector<State> evolve(const SketchPolicyNode& policy, std::vector<State> pop
   const std::vector<MutationRule> rules = mutation_rules(policy.task->is_gpu());
   std::vector<double> rule_sums;
   for (const MutationRule& rule : rules) rule_sums.push_back((rule_sums.empty() ? 0 : rule_sums.back()) + rule.weight);
-  // Lots say nothing, so that breeding for long by them is of no use.
-  const int iterations = policy.model_is_random ? std::min(policy.params.iterations, 2) : policy.params.iterations;
-  const size_t size = policy.model_is_random
-                          ? std::min<size_t>(static_cast<size_t>(policy.params.population), count * 4)
-                          : static_cast<size_t>(policy.params.population);
+  const int iterations = predict.is_random ? std::min(policy.params.iterations, 2) : policy.params.iterations;
+  const size_t size = predict.is_random ? std::min<size_t>(static_cast<size_t>(policy.params.population), count * 4)
+                                        : static_cast<size_t>(policy.params.population);
   std::vector<std::pair<double, State>> best;  // the worst first, as a heap
   const auto is_better = [](const auto& a, const auto& b) { return a.first > b.first; };
   std::unordered_set<std::string> known = measured;
   for (int round = 0;; ++round) {
     population = possible(policy, population);
     if (population.empty()) break;
-    const std::vector<double> scores = predict(population);
+    const std::vector<double> scores = predict.scores(population);
     for (size_t i = 0; i < population.size(); ++i) {
       if (scores.at(i) <= kImpossible) continue;
       if (best.size() == count && scores[i] <= best.front().first) continue;

@@ -1,7 +1,7 @@
 // Sketches: every way through the rules, from the last stage to the first.
 
 #include "runtime/containers.h"
-#include "tune/auto_scheduler/draft.h"
+#include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
 namespace {

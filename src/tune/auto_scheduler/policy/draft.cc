@@ -1,6 +1,6 @@
 // Steps of rules, one call each.
 
-#include "tune/auto_scheduler/draft.h"
+#include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
 namespace {

@@ -1,9 +1,9 @@
-// Mutations of states: tile sizes, unrolling, places of stages, how much is parallel.
+// Mutations of states: tile sizes, unrolling, where stages are computed, how much is parallel.
 
 #include <algorithm>
 #include <numeric>
 
-#include "tune/auto_scheduler/draft.h"
+#include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
 namespace {
@@ -91,15 +91,15 @@ int stages_added_later(const State& state, size_t at, int stage) {
 }
 
 bool mutate_compute_location(const SketchPolicyNode& policy, State* state, Random* random) {
-  std::vector<size_t> places;
+  std::vector<size_t> steps_found;
   for (size_t i = 0; i < (*state)->transform_steps.size(); ++i) {
     auto* step = (*state)->transform_steps[i].as<ComputeAtStep>();
     if (!step) continue;
     const int id = step->stage_id + stages_added_later(*state, i, step->stage_id);
-    if (!is_tiled(stage_at(*state, id)) && !needs_tiling(policy, *state, id)) places.push_back(i);
+    if (!is_tiled(stage_at(*state, id)) && !needs_tiling(policy, *state, id)) steps_found.push_back(i);
   }
-  if (places.empty()) return false;
-  const size_t at = places[choose(random, places.size())];
+  if (steps_found.empty()) return false;
+  const size_t at = steps_found[choose(random, steps_found.size())];
   auto* step = (*state)->transform_steps[at].as<ComputeAtStep>();
   const int added = stages_added_later(*state, at, step->stage_id);
   const auto choices = compute_locations(policy, *state, step->stage_id + added);
@@ -117,16 +117,16 @@ bool mutate_compute_location(const SketchPolicyNode& policy, State* state, Rando
 /// Fuses more or fewer loops before the outermost one is run in parallel.
 bool mutate_parallel(const SketchPolicyNode& policy, State* state, Random* random) {
   const std::vector<Step> steps = (*state)->transform_steps.vec();
-  std::vector<size_t> places;
+  std::vector<size_t> steps_found;
   for (size_t i = 1; i < steps.size(); ++i) {
     auto* step = steps[i].as<AnnotationStep>();
     auto* fuse = steps[i - 1].as<FuseStep>();
     if (step && step->annotation == Annotation::Parallel && step->iter_id == 0 && fuse &&
         fuse->stage_id == step->stage_id)
-      places.push_back(i);
+      steps_found.push_back(i);
   }
-  if (places.empty()) return false;
-  const size_t at = places[choose(random, places.size())];
+  if (steps_found.empty()) return false;
+  const size_t at = steps_found[choose(random, steps_found.size())];
   auto* fuse = steps[at - 1].as<FuseStep>();
   const int id = fuse->stage_id;
   State before;
@@ -162,7 +162,7 @@ bool mutate_parallel(const SketchPolicyNode& policy, State* state, Random* rando
       } else {
         return false;
       }
-    } else if (auto* place = step.as<ComputeAtStep>(); place && place->target_stage_id == id) {
+    } else if (auto* at_loop = step.as<ComputeAtStep>(); at_loop && at_loop->target_stage_id == id) {
       return false;
     }
     changed.push_back(step);

@@ -1,7 +1,7 @@
 #pragma once
 // What the rows of steps share: reading and writing their numbers, and names in programs.
 
-#include "tune/auto_scheduler/steps.h"
+#include "tune/auto_scheduler/steps/steps.h"
 
 namespace tessera::auto_scheduler {
 

@@ -1,8 +1,8 @@
 // Steps by their kind, and what their rows share.
 
-#include "tune/auto_scheduler/steps.h"
+#include "tune/auto_scheduler/steps/steps.h"
 
-#include "tune/auto_scheduler/step_support.h"
+#include "tune/auto_scheduler/steps/step_support.h"
 
 namespace tessera::auto_scheduler {
 

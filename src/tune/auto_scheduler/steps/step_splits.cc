@@ -1,7 +1,7 @@
 // Steps that split loops: by lengths of their own, or by those of steps before them.
 
 #include "ir/prim/ops.h"
-#include "tune/auto_scheduler/step_support.h"
+#include "tune/auto_scheduler/steps/step_support.h"
 
 namespace tessera::auto_scheduler {
 

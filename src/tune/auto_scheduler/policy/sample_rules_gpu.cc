@@ -1,6 +1,6 @@
 // Rules that make states of sketches, on GPUs: loops become blocks and threads.
 
-#include "tune/auto_scheduler/draft.h"
+#include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
 namespace {

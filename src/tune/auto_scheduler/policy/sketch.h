@@ -31,7 +31,6 @@ struct CustomRule {
 struct SketchPolicyNode : Object {
   SearchTask task;
   SearchParams params;
-  bool model_is_random = true;
   std::vector<CustomRule> custom_rules;
   mutable Random random;
   mutable std::vector<State> sketches;
@@ -79,8 +78,11 @@ struct MutationRule {
 };
 std::vector<MutationRule> mutation_rules(bool is_gpu);
 
-/// Scores of states: higher is better; below -1e10 for what cannot be.
-using Predict = std::function<std::vector<double>(const std::vector<State>&)>;
+/// A cost model. Scores of states: higher is better; below -1e10 for what cannot be.
+struct Predict {
+  std::function<std::vector<double>(const std::vector<State>&)> scores;
+  bool is_random = false;  // it draws lots: breeding for long by it is of no use
+};
 std::vector<State> sample_population(const SketchPolicyNode& policy, const Predict& predict);
 std::vector<State> evolve(const SketchPolicyNode& policy, std::vector<State> population, size_t count,
                           const std::unordered_set<std::string>& measured, const Predict& predict);

@@ -1,4 +1,4 @@
-#include "tune/auto_scheduler/store_facts.h"
+#include "tune/auto_scheduler/feature/store_facts.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,6 @@
 // Sketch rules of CPUs, and those that both lists have.
 
-#include "tune/auto_scheduler/draft.h"
+#include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
 namespace {

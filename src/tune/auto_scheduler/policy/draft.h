@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "tune/auto_scheduler/sketch.h"
+#include "tune/auto_scheduler/policy/sketch.h"
 
 namespace tessera::auto_scheduler {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tune/auto_scheduler/draft.h"
+#include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
 
@@ -146,7 +146,7 @@ int single_consumer(const SketchPolicyNode& policy, const State& state, int stag
 
 int common_outer_loops(const SketchPolicyNode& policy, const State& state, int stage, int target) {
   const ComputeDAGNode* dag = dag_of(policy, state);
-  // Along the way through inlined stages, the fewest that two neighbours share.
+  // Along the way through inlined stages, the minimum that two neighbours share.
   const te::Operation goal = state->stages[StateNode::at(target)]->op;
   int least = INT32_MAX;
   bool found = false;

@@ -4,7 +4,7 @@
 
 #include "base/escape.h"
 #include "ir/prim/ops.h"
-#include "tune/auto_scheduler/step_support.h"
+#include "tune/auto_scheduler/steps/step_support.h"
 
 namespace tessera::auto_scheduler {
 namespace {

@@ -1,6 +1,6 @@
 // Steps about where stages are computed.
 
-#include "tune/auto_scheduler/step_support.h"
+#include "tune/auto_scheduler/steps/step_support.h"
 
 namespace tessera::auto_scheduler {
 namespace {

@@ -1,8 +1,8 @@
-// Rules that make states of sketches, on CPUs: lengths, places, threads, unrolling, vectors, all at random.
+// Rules that make states of sketches, on CPUs: lengths, compute locations, threads, unrolling, vectors, all at random.
 
 #include <algorithm>
 
-#include "tune/auto_scheduler/draft.h"
+#include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
 namespace {
@@ -34,14 +34,14 @@ bool move_stages(const SketchPolicyNode& policy, State* state, Random* random) {
       const State now = draft.finish();
       const Stage stage = stage_at(now, id);
       if (is_skipped(stage) || is_tiled(stage) || needs_tiling(policy, now, id)) continue;
-      const std::vector<std::pair<int, int>> places = compute_locations(policy, now, id);
-      const size_t choice = choose(random, places.size() + 2);
+      const std::vector<std::pair<int, int>> locations = compute_locations(policy, now, id);
+      const size_t choice = choose(random, locations.size() + 2);
       if (choice == 0) {
         if (!has_reduce_loop(stage) && now->attachment_of(id)) draft.compute_inline(id);
       } else if (choice == 1) {
         draft.compute_root(id);
       } else {
-        draft.compute_at(id, places[choice - 2].first, places[choice - 2].second);
+        draft.compute_at(id, locations[choice - 2].first, locations[choice - 2].second);
       }
     }
     *state = draft.finish();
