@@ -3,7 +3,6 @@
 #include "driver/relay_build.h"
 #include "ir/structural/equal.h"
 #include "kernel/kernel_tensors.h"
-#include "kernel/rules/searched.h"
 #include "relay/walk.h"
 #include "runtime/registry.h"
 
@@ -30,7 +29,7 @@ std::vector<std::pair<relay::Function, int64_t>> count_kernels(const IRModule& m
   return out;
 }
 
-/// [name, tensors, number of calls, whether it is worth a search] of each; tensors are empty where they cannot be had.
+/// [name, tensors, number of calls] of each; tensors are empty where they cannot be had.
 Array<ObjectRef> kernels_to_search(IRModule optimized, Target target) {
   const auto environment = kernel::CompileEnvironment::make(target, target.host(), PassContext::current());
   Array<ObjectRef> out;
@@ -42,8 +41,7 @@ Array<ObjectRef> kernels_to_search(IRModule optimized, Target target) {
       for (const te::Tensor& output : found.outputs) tensors.push_back(output);
     } catch (const Error&) {  // computed otherwise than by tensor expressions
     }
-    out.push_back(Array<ObjectRef>{String(kernel::kernel_name(primitive)), tensors, number_boxes.box_int(count),
-                                   number_boxes.box_bool(kernel::has_complex_op(primitive))});
+    out.push_back(Array<ObjectRef>{String(kernel::kernel_name(primitive)), tensors, number_boxes.box_int(count)});
   }
   return out;
 }

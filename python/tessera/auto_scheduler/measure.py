@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import multiprocessing
 import time
 from collections.abc import Callable
@@ -12,6 +14,7 @@ import numpy as np
 
 from .._ffi.registry import register_object
 from ..autotvm.measure import measure_methods as _core
+from ..contrib.utils import tempdir
 from ..driver import lower
 from ..runtime.object import Object
 from ..target import Target
@@ -219,6 +222,15 @@ class ProgramRunner:
         raise NotImplementedError
 
 
+_candidates = itertools.count(1)
+
+
+@functools.lru_cache(maxsize=1)
+def _folder() -> Any:
+    """Where libraries of this process are: they outlive their builder, until they are run."""
+    return tempdir()
+
+
 class LocalBuilder(ProgramBuilder):
     """Builds in this process, on `n_parallel` cores. `build_func` is "default", "ndk" or a function of `export_library`."""
 
@@ -244,8 +256,7 @@ class LocalBuilder(ProgramBuilder):
         for i, each in enumerate(lowered):
             if isinstance(each, str):
                 continue
-            self._builder._count += 1
-            path = self._builder._folder.relpath(f"candidate_{self._builder._count}.so")
+            path = _folder().relpath(f"candidate_{next(_candidates)}.so")
             waiting.append((i, each[0], path, each[1]))
         results: list[Any] = [
             BuildResult("", [], MeasureErrorNo.INSTANTIATION_ERROR, each if isinstance(each, str) else "", 0.0)
@@ -376,7 +387,7 @@ def local_build_worker(args: Any) -> tuple[str, Any, int, str, float]:
     """Builds one input: (input, build_func, verbose) gives the file, its arguments, an error with its message, and the time."""
     inp, build_func, verbose = args
     built = LocalBuilder(build_func=build_func or "default").build([inp], verbose)[0]
-    return tuple(built)  # type: ignore[return-value]
+    return tuple(built)
 
 
 def local_builder_build(

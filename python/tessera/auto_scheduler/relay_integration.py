@@ -76,8 +76,8 @@ class TracingEnvironment:
 
 def call_all_topi_funcs(
     mod: IRModule, params: Any, target: Any, error_list: list[str], opt_level: int = 3
-) -> list[tuple[str, list[Tensor], int, bool]]:
-    """The kernels of a model: name, tensors (none where they are not tensor expressions), calls, whether a search pays."""
+) -> list[tuple[str, list[Tensor], int]]:
+    """The kernels of a model: name, tensors (none where they are not tensor expressions), number of calls."""
     from ..relay.build_module import optimize
 
     target = Target(target) if isinstance(target, str) else target
@@ -88,7 +88,7 @@ def call_all_topi_funcs(
         except Exception as error:
             error_list.append(str(error))
             return []
-    return [(str(name), list(tensors), int(count), bool(is_complex)) for name, tensors, count, is_complex in found]
+    return [(str(name), list(tensors), int(count)) for name, tensors, count in found]
 
 
 def extract_tasks(
@@ -101,7 +101,7 @@ def extract_tasks(
     dump_workload_to_dag_log: str | None = None,
     opt_level: int = 3,
 ) -> tuple[list[SearchTask], list[int]]:
-    """The tasks of a model, and how often each is part of it. Element-wise kernels and reductions only on demand."""
+    """The tasks of a model, and how often each is part of it. Kernels that reduce nothing only on demand."""
     import json
 
     target, target_host = Target.canon_target_and_host(target, target_host)
@@ -111,8 +111,8 @@ def extract_tasks(
     errors: list[str] = []
     dags: dict[str, ComputeDAG] = {}
     with TracingEnvironment(mode) as env:
-        for name, tensors, count, is_complex in call_all_topi_funcs(mod, params, target, errors, opt_level):
-            if not tensors or not (is_complex or include_simple_tasks):
+        for name, tensors, count in call_all_topi_funcs(mod, params, target, errors, opt_level):
+            if not tensors or not (include_simple_tasks or _has_reduction(tensors)):
                 continue
             try:
                 dag = ComputeDAG(tensors)
@@ -181,15 +181,19 @@ def exit_layout_rewrite() -> None:
 
 
 def traverse_to_get_io_tensors(outs: Any) -> tuple[list[Tensor], bool, bool]:
-    """Inputs and outputs of a computation, whether some part has a free layout, and whether all extents are constants."""
-    has_layout_free, is_static = False, True
-    inputs: list[Tensor] = []
-    seen: set[Any] = set()
+    """Inputs and outputs of a computation, whether some operand has a free layout, and whether something is reduced.
 
-    def visit(tensor: Tensor) -> None:
-        nonlocal has_layout_free, is_static
+    No tensors where some extent is not a constant.
+    """
+    has_layout_free, has_reduction, is_static = False, False, True
+    inputs: list[Tensor] = []
+    outs = list(outs)
+    seen: set[Any] = set()
+    pending = outs[::-1]
+    while pending:
+        tensor = pending.pop()
         if tensor.op in seen:
-            return
+            continue
         seen.add(tensor.op)
         try:
             get_const_tuple(tensor.shape)
@@ -199,22 +203,24 @@ def traverse_to_get_io_tensors(outs: Any) -> tuple[list[Tensor], bool, bool]:
             inputs.append(tensor)
         elif isinstance(tensor.op, ComputeOp):
             has_layout_free = has_layout_free or "layout_free_placeholders" in tensor.op.attrs
-        for each in tensor.op.input_tensors:
-            visit(each)
-
-    outs = list(outs)
-    for out in outs:
-        visit(out)
-    return inputs + outs, has_layout_free, is_static
+            has_reduction = has_reduction or len(tensor.op.reduce_axis) > 0
+        pending.extend(list(tensor.op.input_tensors)[::-1])
+    if not is_static:
+        return [], False, False
+    return inputs + [out for out in outs if not isinstance(out.op, PlaceholderOp)], has_layout_free, has_reduction
 
 
-def _schedule_of(func_name: str, tensors: list[Tensor], target: Any, has_complex_op: bool) -> Any:
+def _has_reduction(tensors: list[Tensor]) -> bool:
+    return traverse_to_get_io_tensors(tensors)[2]
+
+
+def _schedule_of(func_name: str, tensors: list[Tensor], target: Any) -> Any:
     try:
         dag = ComputeDAG(tensors)
         key = dag.workload_key()
     except ValueError:  # dynamic, or not computed by tensor expressions: such kernels are never searched
         return None
-    state = DispatchContext.current.query(target, key, bool(has_complex_op), dag, func_name)
+    state = DispatchContext.current.query(target, key, _has_reduction(tensors), dag, func_name)
     if state is None:
         return None
     schedule, _ = dag.apply_steps_from_state(state, LayoutRewriteOption.NO_REWRITE)
@@ -222,17 +228,15 @@ def _schedule_of(func_name: str, tensors: list[Tensor], target: Any, has_complex
 
 
 @_ffi.register_func("auto_scheduler.relay_integration.auto_schedule_topi_compute", override=True)
-def _auto_schedule_kernel(func_name: Any, tensors: Any, target: Any, has_complex_op: Any) -> Any:
+def _auto_schedule_kernel(func_name: Any, tensors: Any, target: Any) -> Any:
     """The schedule of a kernel by the context in force; None where it has none."""
-    return _schedule_of(str(func_name), list(tensors), target, bool(has_complex_op))
+    return _schedule_of(str(func_name), list(tensors), target)
 
 
 def auto_schedule_topi(func_name: str, outs: Any) -> Any:
     """The schedule of a computation by the context in force; None where it has none."""
-    tensors, _, is_static = traverse_to_get_io_tensors(outs)
-    if not tensors or not is_static:
-        return None
-    return _schedule_of(func_name, tensors, Target.current(), True)
+    tensors, _, _ = traverse_to_get_io_tensors(outs)
+    return _schedule_of(func_name, tensors, Target.current()) if tensors else None
 
 
 def is_auto_scheduler_enabled() -> bool:

@@ -7,9 +7,6 @@ namespace tessera::kernel {
 
 inline constexpr const char* kUseAutoScheduler = "relay.backend.use_auto_scheduler";
 
-/// True where some operator is more than element-wise work and reductions: those are worth a search.
-bool has_complex_op(const relay::Function& primitive);
-
 /// The rule "auto_scheduler": asks the records in force (auto_scheduler.ApplyHistoryBest) for a TE schedule of the kernel's tensors.
 std::optional<Plan> match_searched(Subject& subject);
 

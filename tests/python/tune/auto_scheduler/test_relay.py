@@ -33,14 +33,15 @@ def run(lib, x):
 def test_kernels_that_are_worth_it_are_tasks_with_their_number_of_calls():
     mod, params, _ = model()
     tasks, weights = auto_scheduler.extract_tasks(mod["main"], params, "llvm")
-    assert weights == [2] and "conv2d" in tasks[0].desc
+    assert sorted(weights) == [1, 2] and "conv2d" in tasks[weights.index(2)].desc
     more, counts = auto_scheduler.extract_tasks(mod["main"], params, "llvm", include_simple_tasks=True)
     assert len(more) > len(tasks) and sum(counts) > sum(weights)
 
 
 def test_a_schedule_that_was_found_is_applied(tmp_path):
     mod, params, x = model()
-    tasks, _ = auto_scheduler.extract_tasks(mod["main"], params, "llvm")
+    tasks, weights = auto_scheduler.extract_tasks(mod["main"], params, "llvm")
+    tasks = [task for task, weight in zip(tasks, weights) if weight == 2]
     policy = SketchPolicy(tasks[0], auto_scheduler.RandomModel(), {"sample_init_min_population": 8}, seed=1, verbose=0)
     state = policy.sample_initial_population()[0]
     log = str(tmp_path / "log.json")
@@ -77,7 +78,8 @@ def test_a_missing_record_is_said_once(caplog):
     with context, caplog.at_level(logging.DEBUG, "auto_scheduler"):
         with tessera.transform.PassContext(opt_level=3, config=OPTION):
             run(relay.build(mod, "llvm", params=params), x)
-    assert sum("Cannot find tuned schedules" in message for message in caplog.messages) == 1
+    missing = [message for message in caplog.messages if "Cannot find tuned schedules" in message]
+    assert len(missing) == len(set(missing)) == 2
 
 
 def test_compatible_records_and_those_of_the_users_own():
