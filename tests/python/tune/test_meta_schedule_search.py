@@ -628,8 +628,8 @@ def test_features_are_those_of_the_auto_scheduler():
 def test_what_is_not_there_says_so():
     with pytest.raises(NotImplementedError, match="MLPModel is not there"):
         ms.cost_model.MLPModel()
-    with pytest.raises(NotImplementedError, match="MultiLevelTilingTensorCore is not there"):
-        ms.schedule_rule.MultiLevelTilingTensorCore([], structure="SSSRRSRS")
+    with pytest.raises(NotImplementedError, match="use_software_pipeline is not there"):
+        ms.schedule_rule.MultiLevelTilingTensorCore([], structure="SSSRRSRS", use_software_pipeline=True)
     with pytest.raises(ValueError, match="Unknown SearchStrategy: guess"):
         ms.search_strategy.create("guess", num_trials_per_iter=1, max_trials_per_task=1)
 

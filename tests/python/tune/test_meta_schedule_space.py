@@ -160,6 +160,38 @@ def test_an_intrinsic_does_the_innermost_work():
     assert tvm.ir.structural_equal(same.mod, mod)  # a matmul of floats is not what the intrinsic does
 
 
+def test_matmuls_of_fp16_take_tensor_cores():
+    from tessera.tir.tensor_intrin.cuda import get_wmma_intrin_group
+
+    group = get_wmma_intrin_group(store_scope="shared", in_dtype="float16", out_dtype="float32", trans_b=False)
+    rule = ms.schedule_rule.MultiLevelTilingTensorCore(
+        [group],
+        structure="SSSRRSRS",
+        tile_binds=["blockIdx.y", "blockIdx.x", "threadIdx.y"],
+        max_innermost_factor=4,
+        vector_load_lens=[1, 2, 3, 4, 8, 16],
+        reuse_read=ms.schedule_rule.ReuseType("must", [4], "shared"),
+        reuse_write=ms.schedule_rule.ReuseType("must", [2], "shared"),
+    )
+    tensors = te_workload.matmul(128, 128, 128, in_dtype="float16", out_dtype="float32")
+    mod = ms.default_config.mod(te.create_prim_func(tensors))
+    (found,) = space(mod, GPU, [rule])
+    scopes = {line.split('scope="')[1].split('"')[0] for line in found.mod.script().splitlines() if 'scope="' in line}
+    assert scopes == {"shared", "wmma.accumulator", "wmma.matrix_a", "wmma.matrix_b"}
+    found.enter_postproc()
+    for postproc in (
+        ms.postproc.RewriteCooperativeFetch(),
+        ms.postproc.RewriteReductionBlock(),
+        ms.postproc.RewriteTensorize(),
+    ):
+        assert postproc.apply(found)
+    text = found.mod.script()
+    assert all(f"T.{name}(" in text for name in ("tvm_load_matrix_sync", "tvm_mma_sync", "tvm_store_matrix_sync"))
+    floats = ms.default_config.mod(te.create_prim_func(te_workload.matmul(128, 128, 128)))
+    (same,) = space(floats, GPU, [rule])
+    assert tvm.ir.structural_equal(same.mod, floats)  # there is no intrinsic for these
+
+
 def test_the_root_is_noted_what_runs_in_parallel_and_in_vectors():
     for sch in space(matmul(), rules=get_rules("llvm", ms.schedule_rule.ParallelizeVectorizeUnroll)):
         notes = sch.get(sch.get_block("root")).annotations

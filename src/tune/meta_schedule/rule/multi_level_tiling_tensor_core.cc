@@ -73,26 +73,20 @@ bool fit_intrinsic(TensorCoreState& state) {
   state.reindexed_b = sch.reindex(block, 1, false);
   BufferMaps maps(state.mapping);
   struct Change {
-    RV copy;
     Buffer buffer;
     bool is_write;
     int index;
-    IndexMap map;
   };
-  std::vector<Change> changes{{state.reindexed_a, before->reads[0]->buffer, false, 0, {}},
-                              {state.reindexed_b, before->reads[1]->buffer, false, 1, {}},
-                              {state.reindexed_result, before->writes[0]->buffer, true, 0, {}}};
-  for (Change& change : changes) {
+  for (const Change& change : {Change{before->reads[0]->buffer, false, 0}, Change{before->reads[1]->buffer, false, 1},
+                               Change{before->writes[0]->buffer, true, 0}}) {
     Block now = sch.find(block).realize()->block;
     const Array<BufferRegion>& regions = change.is_write ? now->writes : now->reads;
-    change.map = maps.of(change.buffer, regions[static_cast<size_t>(change.index)]->region);
-    if (!change.map) return false;
-    sch.transform_layout(block, change.index, change.is_write, change.map);
+    IndexMap map = maps.of(change.buffer, regions[static_cast<size_t>(change.index)]->region);
+    if (!map) return false;
+    sch.transform_layout(block, change.index, change.is_write, map);
   }
-  for (const RV& copy : {state.reindexed_result, state.reindexed_a, state.reindexed_b})
-    for (const Change& change : changes)
-      if (change.copy.same_as(copy)) sch.transform_block_layout(copy, change.map);
-  sch.transform_block_layout(block, state.mapping->mappings[0]);
+  for (const RV& each : {state.reindexed_result, state.reindexed_a, state.reindexed_b, block})
+    sch.transform_block_layout(each, state.mapping->mappings[0]);
   RV tile = tile_for_intrin(sch, block, state.group.compute);
   if (!tile) return false;
   sch.annotate(tile, note::kAutoTensorizeInit, state.group.init);
