@@ -1,4 +1,5 @@
-// A reduction across threads becomes shuffles inside a warp where it fits one, else a tree over shared memory.
+// A reduction across threads becomes shuffles inside a warp where it fits one, shuffles in each of several warps and then of
+// their results where it fills them, else a tree over shared memory.
 //
 //   tvm_thread_allreduce(1, value, cond, result[0], threadIdx.x)   with 32 threads of a CUDA warp   =>
 //     red_buf0[0] = value
@@ -27,6 +28,7 @@ class AllreduceLowerer {
  public:
   explicit AllreduceLowerer(const Target& target)
       : has_shuffles_(target->kind->name == "cuda" || target->kind->name == "nvptx" || target->kind->name == "rocm"),
+        shuffles_64_bits_(target->kind->name == "cuda"),
         warp_size_(static_cast<int>(target.int_option("thread_warp_size", 1))) {
     rewriter_.share_results(false);
     auto& on = rewriter_;
@@ -111,14 +113,20 @@ class AllreduceLowerer {
     for (size_t i = 2 + 2 * count; i < call->args.size(); ++i)
       if (auto* var = call->args[i].as<VarNode>()) reduced.push_back(var);
     Index inside = flat_index(reduced, true), group = flat_index(reduced, false);
-    bool fits_warp = has_shuffles_ && inside.starts_with_x && std::has_single_bit(uint64_t(inside.extent)) &&
-                     inside.extent > 1 &&
-                     (group.extent == 1 ? inside.extent == warp_size_ : warp_size_ % inside.extent == 0);
-    for (const PrimExpr& value : values) fits_warp = fits_warp && value.dtype().bits == 32 && value.dtype().lanes == 1;
+    bool may_shuffle =
+        has_shuffles_ && inside.starts_with_x && std::has_single_bit(uint64_t(inside.extent)) && inside.extent > 1;
+    for (const PrimExpr& value : values) {
+      const DataType dtype = value.dtype();
+      may_shuffle = may_shuffle && (dtype.bits == 32 || (dtype.bits == 64 && shuffles_64_bits_)) && dtype.lanes == 1;
+    }
+    const bool fits_warp =
+        may_shuffle && (group.extent == 1 ? inside.extent == warp_size_ : warp_size_ % inside.extent == 0);
+    const bool fills_warps =
+        may_shuffle && inside.extent > warp_size_ && inside.extent <= int64_t{warp_size_} * warp_size_;
 
     std::vector<Buffer> buffers;
     for (size_t i = 0; i < count; ++i) {
-      int64_t size = fits_warp || inside.extent == 1 ? 1 : inside.extent * group.extent;
+      int64_t size = fits_warp || fills_warps || inside.extent == 1 ? 1 : inside.extent * group.extent;
       std::string scope = size == 1 ? "local" : "shared";
       buffers.push_back(decl_buffer({int_imm(kInt32, size)}, values[i].dtype(), "red_buf" + std::to_string(i), scope));
       PrimExpr index = size == 1 ? PrimExpr(0) : group.value * make_const(kInt32, inside.extent);
@@ -126,6 +134,7 @@ class AllreduceLowerer {
       results_[result->buffer->data.get()] = {buffers[i], index};
     }
     if (fits_warp) return by_shuffles(combiner, values, buffers, inside, group);
+    if (fills_warps) return by_warps(combiner, values, buffers, inside, group);
     return inside.extent == 1 ? stores(buffers, 0, values) : by_tree(combiner, values, buffers, inside, group);
   }
 
@@ -159,38 +168,98 @@ class AllreduceLowerer {
     return out;
   }
 
+  /// Shuffles of `buffers` over lanes 0 to `extent` - 1 of a group, whose first lane has the result then.
+  class Shuffles {
+   public:
+    Shuffles(const std::vector<Buffer>& buffers, int warp_size)
+        : mask_(decl_buffer({1}, DataType::UInt(32), "mask", "local")), buffers_(buffers), warp_size_(warp_size) {
+      for (size_t i = 0; i < buffers.size(); ++i)
+        others_.push_back(decl_buffer({1}, buffers[i]->dtype, "t" + std::to_string(i), "local"));
+      PrimExpr active = make_call(DataType::UInt(32), builtin::tvm_warp_activemask(), {});
+      steps.push_back(make(BufferStore{.buffer = mask_, .value = active, .indices = {0}}));
+    }
+
+    std::vector<Stmt> steps;
+
+    void fold(const CommReducerNode* combiner, int64_t extent) {
+      for (int64_t offset = extent / 2; offset > 0; offset /= 2) {
+        for (size_t i = 0; i < buffers_.size(); ++i)
+          steps.push_back(store(others_[i], shuffled(builtin::tvm_warp_shuffle_down(), i, int_imm(kInt32, offset))));
+        steps.push_back(combine(combiner, buffers_, 0, loads(buffers_, 0), loads(others_, 0)));
+      }
+    }
+    void broadcast_from(const PrimExpr& lane) {
+      for (size_t i = 0; i < buffers_.size(); ++i)
+        steps.push_back(store(buffers_[i], shuffled(builtin::tvm_warp_shuffle(), i, lane)));
+    }
+    Stmt finished() const {
+      Stmt body = sequence(steps);
+      std::vector<Buffer> memory = others_;
+      memory.insert(memory.begin(), mask_);
+      for (size_t i = memory.size(); i-- > 0;) body = allocated(memory[i], body);
+      return body;
+    }
+
+   private:
+    static Stmt store(const Buffer& buffer, const PrimExpr& value) {
+      return make(BufferStore{.buffer = buffer, .value = value, .indices = {0}});
+    }
+    PrimExpr shuffled(const Op& op, size_t i, const PrimExpr& lane) const {
+      return make_call(buffers_[i]->dtype, op,
+                       {make_load(mask_, {0}), make_load(buffers_[i], {0}), lane, warp_size_, warp_size_});
+    }
+
+    Buffer mask_;
+    std::vector<Buffer> others_;
+    const std::vector<Buffer>& buffers_;
+    int warp_size_;
+  };
+
+  static Stmt allocated(const Buffer& buffer, const Stmt& body) {
+    return make(Allocate{.buffer_var = buffer->data,
+                         .dtype = buffer->dtype,
+                         .extents = buffer->shape,
+                         .condition = bool_imm(true),
+                         .body = body});
+  }
+
   Stmt by_shuffles(const CommReducerNode* combiner, const std::vector<PrimExpr>& values,
                    const std::vector<Buffer>& buffers, const Index& inside, const Index& group) {
-    Buffer mask = decl_buffer({1}, DataType::UInt(32), "mask", "local");
-    std::vector<Buffer> others;
-    for (size_t i = 0; i < values.size(); ++i)
-      others.push_back(decl_buffer({1}, values[i].dtype(), "t" + std::to_string(i), "local"));
-    auto shuffle = [&](const Op& op, const Buffer& buffer, const PrimExpr& lane) {
-      return make_call(buffer->dtype, op, {make_load(mask, {0}), make_load(buffer, {0}), lane, warp_size_, warp_size_});
-    };
-    std::vector<Stmt> steps{stores(buffers, 0, values)};
-    PrimExpr active = make_call(DataType::UInt(32), builtin::tvm_warp_activemask(), {});
-    steps.push_back(make(BufferStore{.buffer = mask, .value = active, .indices = {0}}));
-    for (int64_t offset = inside.extent / 2; offset > 0; offset /= 2) {
-      for (size_t i = 0; i < buffers.size(); ++i)
-        steps.push_back(
-            make(BufferStore{.buffer = others[i],
-                             .value = shuffle(builtin::tvm_warp_shuffle_down(), buffers[i], int_imm(kInt32, offset)),
-                             .indices = {0}}));
-      steps.push_back(combine(combiner, buffers, 0, loads(buffers, 0), loads(others, 0)));
-    }
-    PrimExpr leader = group.value * make_const(kInt32, inside.extent);
-    for (const Buffer& buffer : buffers)
-      steps.push_back(make(BufferStore{
-          .buffer = buffer, .value = shuffle(builtin::tvm_warp_shuffle(), buffer, leader), .indices = {0}}));
-    Stmt body = sequence(steps);
-    others.insert(others.begin(), mask);
-    for (size_t i = others.size(); i-- > 0;)
-      body = make(Allocate{.buffer_var = others[i]->data,
-                           .dtype = others[i]->dtype,
-                           .extents = {1},
-                           .condition = bool_imm(true),
-                           .body = body});
+    Shuffles shuffles(buffers, warp_size_);
+    shuffles.steps.insert(shuffles.steps.begin(), stores(buffers, 0, values));
+    shuffles.fold(combiner, inside.extent);
+    shuffles.broadcast_from(group.value * make_const(kInt32, inside.extent));
+    return shuffles.finished();
+  }
+
+  /// Each warp its own; then every warp those of all warps of the group, which pass through shared memory.
+  Stmt by_warps(const CommReducerNode* combiner, const std::vector<PrimExpr>& values,
+                const std::vector<Buffer>& buffers, const Index& inside, const Index& group) {
+    const int64_t warps = inside.extent / warp_size_;
+    const PrimExpr lane = floormod(inside.value, make_const(kInt32, warp_size_)),
+                   warp = floordiv(inside.value, make_const(kInt32, warp_size_)),
+                   first = group.value * make_const(kInt32, warps);
+    const Stmt barrier = evaluate(make_call(kInt32, builtin::tvm_storage_sync(), {string_imm("shared")}));
+    std::vector<Buffer> shared;
+    for (size_t i = 0; i < buffers.size(); ++i)
+      shared.push_back(decl_buffer({int_imm(kInt32, warps * group.extent)}, buffers[i]->dtype,
+                                   "red_warps" + std::to_string(i), "shared"));
+    Shuffles shuffles(buffers, warp_size_);
+    shuffles.steps.insert(shuffles.steps.begin(), stores(buffers, 0, values));
+    shuffles.fold(combiner, warp_size_);
+    std::vector<PrimExpr> own, others;
+    for (const PrimExpr& value : loads(buffers, 0)) own.push_back(value);
+    for (const PrimExpr& value : loads(shared, first + floormod(lane, make_const(kInt32, warps))))
+      others.push_back(value);
+    shuffles.steps.push_back(barrier);
+    shuffles.steps.push_back(
+        make(IfThenElse{.condition = equal(lane, 0), .then_case = stores(shared, first + warp, own)}));
+    shuffles.steps.push_back(barrier);
+    shuffles.steps.push_back(stores(buffers, 0, others));
+    shuffles.fold(combiner, warps);
+    shuffles.broadcast_from(0);
+    Stmt body = shuffles.finished();
+    for (const Buffer& buffer : shared) body = allocated(buffer, body);
     return body;
   }
 
@@ -212,7 +281,7 @@ class AllreduceLowerer {
     return sequence(steps);
   }
 
-  bool has_shuffles_;
+  bool has_shuffles_, shuffles_64_bits_;
   int warp_size_;
   Rewriter rewriter_;
   std::map<std::string, std::pair<Var, PrimExpr>> threads_;
