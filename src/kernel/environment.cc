@@ -23,7 +23,8 @@ bool is_pass_of_kernels(const String& name) { return has_pass("tir.transform.", 
 }  // namespace
 
 CompileEnvironment CompileEnvironment::make(const Target& target, const Target& host, const PassContext& passes) {
-  return {target, host, has_machine(target) ? topi::machine_of(target) : nullptr, passes};
+  return {target, host, has_machine(target) ? topi::machine_of(target) : nullptr,
+          target && target.has_key("gpu") ? topi::gpu_machine_of(target) : nullptr, passes};
 }
 
 CompileEnvironment CompileEnvironment::on(const Target& other) const {
@@ -52,7 +53,7 @@ std::optional<std::string> CompileEnvironment::key() const {
     if (is_pass_of_kernels(name)) switched += "+" + name.str() + "\n";
   try {
     return codegen::compiler_build_id() + "\n" + target.str() + "\n" + host.str() + "\n" + save_json(machine) + "\n" +
-           save_json(options) + "\n" + switched;
+           save_json(gpu) + "\n" + save_json(options) + "\n" + switched;
   } catch (const Error&) {
     return std::nullopt;  // an option that has no text
   }

@@ -9,6 +9,7 @@
 #include "ir/target/target.h"
 #include "tir/function.h"
 #include "topi/cpu/machine.h"
+#include "topi/gpu/machine.h"
 
 namespace tessera::kernel {
 
@@ -17,6 +18,7 @@ namespace tessera::kernel {
 struct CompileEnvironment {
   Target target, host;
   topi::Machine machine;  // of a CPU that code is generated for; empty for other targets
+  topi::GpuMachine gpu;   // of a GPU; empty for other targets
   PassContext passes;
   /// Programs that a search has found: a module with the unscheduled function "main" (tuning_module), the target and the name of
   /// the kernel give the scheduled one, or an empty reference. Empty where none are asked.
