@@ -110,6 +110,7 @@ Pass optimization_passes(const CompilationConfig& config) {
   if (is_cpu(target))
     for (const Pass& each : {pass(fuse_attention), pass(fuse_rows), pass(fuse_resample), pass(merge_reduced_axes)})
       passes.push_back(each);
+  if (target && target.has_key("gpu")) passes.push_back(pass(fuse_rows));
   for (const Pass& last : {pass(fuse_ops, -1), infer_type_pass(), always(pass(inline_globals)), infer_type_pass(),
                            always(pass(lift_constants)), infer_type_pass(), always(pass(label_kernels))})
     passes.push_back(last);

@@ -14,6 +14,8 @@ inline constexpr const char* kComputeScope = "compute_scope";         // value: 
 inline constexpr const char* kExternScope = "extern_scope";           // the body came from an extern operation
 inline constexpr const char* kScanInitScope = "scan_init_scope";      // the body is the init nest of a scan
 inline constexpr const char* kScanUpdateScope = "scan_update_scope";  // the body is the update nest of a scan
+inline constexpr const char* kOwnBarriers = "own_barriers";           // the body orders its accesses of shared memory
+inline constexpr const char* kMinBlocks = "min_blocks";               // value: that a multiprocessor has room for
 inline constexpr const char* kReduceScope = "reduce_scope";           // node: CommReducer of a cross-thread reduction
 
 // ---- AttrStmt: memory ----

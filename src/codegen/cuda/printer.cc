@@ -1,6 +1,7 @@
 #include "codegen/cuda/printer.h"
 
 #include "ir/rewrite.h"
+#include "tir/attrs.h"
 
 namespace tessera::codegen {
 namespace {
@@ -206,7 +207,11 @@ std::string CudaPrinter::extremum_of_floats(bool is_min, DataType dtype, const s
 
 std::string CudaPrinter::kernel_head(const std::string& name, const std::string& params, const BlockSize& size) {
   int64_t threads = size[0] * size[1] * size[2];
-  std::string bounds = threads ? "__launch_bounds__(" + std::to_string(threads) + ") " : "";
+  std::string bounds;
+  if (threads) {
+    const std::string blocks = min_blocks_ > 1 ? ", " + std::to_string(min_blocks_) : "";
+    bounds = "__launch_bounds__(" + std::to_string(threads) + blocks + ") ";
+  }
   return "extern \"C\" __global__ void " + bounds + name + "(" + params + ")";
 }
 
@@ -260,7 +265,9 @@ std::string CudaPrinter::prelude() {
 
 void CudaPrinter::look_at(const PrimFunc& function) {
   vector_names_.clear();
+  min_blocks_ = 1;
   walk(function->body, [&](const AttrStmt* op) {
+    if (const int64_t* blocks = as_int(op->value); blocks && op->attr_key == attr::kMinBlocks) min_blocks_ = *blocks;
     auto* var = op->node.as<VarNode>();
     auto* text = op->value.as<StringImm>();
     if (var && text && op->attr_key == "fragment_shape") fragment_shapes_[var] = text->value.str();

@@ -50,6 +50,7 @@ class CudaPrinter final : public KernelPrinter {
   std::string shared_address(const std::string& pointer);
   std::string string_argument(const Call* op, size_t i);
 
+  int64_t min_blocks_ = 1;  // of the kernel, that a multiprocessor has registers for
   bool uses_half_ = false, uses_bfloat_ = false, uses_wmma_ = false;
   std::unordered_map<std::string, std::string> vector_names_;  // variables of vector types
   std::unordered_map<const VarNode*, std::string> fragment_shapes_, fragment_layouts_;

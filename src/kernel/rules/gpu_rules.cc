@@ -1,6 +1,8 @@
 // Rules for the stages of programs on devices with threads.
 
 #include "kernel/schedule_rule.h"
+#include "topi/gpu/rows.h"
+#include "topi/gpu/shared_transpose.h"
 #include "topi/gpu/stage_threads.h"
 
 namespace tessera::kernel {
@@ -27,10 +29,50 @@ ScheduleRule tried(const char* name, double least_cost, bool (StageThreads::*way
           }};
 }
 
+// ---- whole programs --------------------------------------------------------------------------------------------------
+
+/// Element-wise stages stand in their consumers; on a copy of the program.
+std::optional<Plan> match_rows(Subject& subject) {
+  topi::BlockProgram copy(subject.program->function());
+  topi::inline_elementwise(copy.state, copy.stages());
+  std::optional<topi::RowProgram> rows = topi::as_row_program(copy);
+  topi::RowPlan plan = rows ? topi::plan_rows(*rows, subject.environment.gpu) : nullptr;
+  return plan ? std::optional(Plan(true, plan)) : std::nullopt;
+}
+
+void apply_rows(Subject& subject, const Plan& plan) {
+  topi::BlockProgram& program = *subject.program;
+  topi::inline_elementwise(program.state, program.stages());
+  std::optional<topi::RowProgram> rows = topi::as_row_program(program);
+  ICHECK(rows) << "what fits a copy of a program fits the program";
+  auto knobs = downcast<topi::RowPlan>(plan.knobs);
+  topi::check_row_plan(*rows, knobs, subject.environment.gpu);
+  std::vector<schedule::BlockRef> others;
+  for (size_t i = 0; i + 1 < rows->stages.size(); ++i) others.push_back(rows->stages[i].ref);
+  schedule::replace_by_nest(program.state, rows->stages.back().ref, others, topi::row_nest(*rows, knobs));
+}
+
+// ---- stages that are nests of their own ------------------------------------------------------------------------------
+
+std::optional<Plan> match_transpose(Subject& subject) {
+  auto stage = topi::transposing_axes(subject.program->state, subject.block, true);
+  topi::SharedTransposePlan plan = stage ? topi::plan_shared_transpose(*stage, subject.environment.gpu) : nullptr;
+  return plan ? std::optional(Plan(*stage, plan)) : std::nullopt;
+}
+
+void apply_transpose(Subject& subject, const Plan& plan) {
+  const auto& stage = plan.as<topi::TransposingStage>();
+  auto knobs = downcast<topi::SharedTransposePlan>(plan.knobs);
+  topi::check_shared_transpose(stage, knobs, subject.environment.gpu);
+  schedule::replace_by_nest(subject.program->state, subject.block, {}, topi::shared_transpose_nest(stage, knobs));
+}
+
 }  // namespace
 
 std::vector<ScheduleRule> gpu_rules() {
   return {
+      {"rows_by_threads", "gpu", RuleScope::Program, 0, match_rows, apply_rows},
+      {"transpose_through_shared_memory", "gpu", RuleScope::Stage, -1, match_transpose, apply_transpose},
       tried("reduction_across_threads", 0, &StageThreads::across_threads),
       tried("reduction_in_reader", 1, &StageThreads::in_consumer),
       tried("reduction_in_registers", 2, &StageThreads::in_registers),

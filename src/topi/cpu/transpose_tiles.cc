@@ -232,10 +232,10 @@ int64_t count_of(const Buffer& buffer) {
   return out;
 }
 
-/// A tensor whose elements lie one after the other, of a type whose vectors are exchanged.
+/// A tensor whose elements lie one after the other.
 bool is_compact(const Buffer& buffer) {
   const int64_t elements = count_of(buffer);
-  return buffer->strides.empty() && elements >= 0 && elements <= INT32_MAX && has_vectors(buffer->dtype);
+  return buffer->strides.empty() && elements >= 0 && elements <= INT32_MAX;
 }
 
 }  // namespace
@@ -254,50 +254,62 @@ std::optional<TransposeTile> dynamic_tile(const PrimExpr& rows, const PrimExpr& 
   return out.rows < kMinTileLanes || out.columns < kMinTileLanes ? std::nullopt : std::optional(out);
 }
 
-std::optional<TransposingStage> as_transposing(const schedule::State& state, const schedule::BlockRef& ref,
-                                               const Machine& machine) {
+std::optional<TransposingStage> transposing_axes(const schedule::State& state, const schedule::BlockRef& ref,
+                                                 bool takes_bfloat) {
   schedule::Cursor cursor = state.find(ref);
   TransposingStage out{.block = cursor.block(), .extents = plain_extents(cursor)};
   if (out.extents.empty()) return std::nullopt;
   auto* store = out.block->body.as<BufferStore>();
+  auto is_taken = [&](const Buffer& buffer) {
+    return is_compact(buffer) && (has_vectors(buffer->dtype) || (takes_bfloat && buffer->dtype.is_bfloat()));
+  };
   Strides strides(out.block, out.extents);
   const std::optional<size_t> written = strides.together(0);
-  if (!written || !is_compact(store->buffer)) return std::nullopt;
+  if (!written || !is_taken(store->buffer)) return std::nullopt;
   auto is_along = [&](size_t access) {
     auto step = strides.of(access, *written);
     return step == 0 || step == 1;
   };
   std::optional<size_t> read;
-  DataType widest = store->buffer->dtype;
-  bool may_overlap = true;  // elements may be computed twice: nothing that is read as it is written may be overwritten
   for (size_t i = 1; i < strides.accesses(); ++i) {
     const BufferLoad* load = strides.loads[i - 1];
-    if (!is_compact(load->buffer)) return std::nullopt;
-    if (is_along(i)) {
-      may_overlap = may_overlap && count_of(load->buffer) != count_of(store->buffer);
-      continue;
-    }
+    if (!is_taken(load->buffer)) return std::nullopt;
+    if (is_along(i)) continue;
     const std::optional<size_t> axis = strides.together(i);
     if (!axis || !strides.of(i, *written) || (read && *read != *axis)) return std::nullopt;
     read = axis;
     out.transposed.push_back(load);
-    if (load->dtype.bytes() > widest.bytes()) widest = load->dtype;
   }
   if (!read) return std::nullopt;
   for (size_t i = 0; i < strides.accesses(); ++i)
     if (!strides.of(i, *read)) return std::nullopt;
   out.written = strides.run_of(*written, read);
   out.read = strides.run_of(*read, written);
-  out.tile = tile_of(out.written.extent, out.read.extent, widest, machine);
+  return out;
+}
+
+std::optional<TransposingStage> as_transposing(const schedule::State& state, const schedule::BlockRef& ref,
+                                               const Machine& machine) {
+  std::optional<TransposingStage> out = transposing_axes(state, ref, false);
+  if (!out) return std::nullopt;
+  auto* store = out->block->body.as<BufferStore>();
+  DataType widest = store->buffer->dtype;
+  bool may_overlap = true;  // elements may be computed twice: nothing that is read as it is written may be overwritten
+  walk(store->value, [&](const BufferLoad* load) {
+    if (std::find(out->transposed.begin(), out->transposed.end(), load) == out->transposed.end())
+      may_overlap = may_overlap && count_of(load->buffer) != count_of(store->buffer);
+    else if (load->dtype.bytes() > widest.bytes()) widest = load->dtype;
+  });
+  out->tile = tile_of(out->written.extent, out->read.extent, widest, machine);
   if (!may_overlap) {
-    while (out.written.extent % out.tile.rows != 0) out.tile.rows /= 2;
-    while (out.read.extent % out.tile.columns != 0) out.tile.columns /= 2;
+    while (out->written.extent % out->tile.rows != 0) out->tile.rows /= 2;
+    while (out->read.extent % out->tile.columns != 0) out->tile.columns /= 2;
   }
-  if (out.tile.rows < kMinTileLanes || out.tile.columns < kMinTileLanes) return std::nullopt;
+  if (out->tile.rows < kMinTileLanes || out->tile.columns < kMinTileLanes) return std::nullopt;
   int64_t elements = 1;
-  for (int64_t extent : out.extents) elements *= extent;
+  for (int64_t extent : out->extents) elements *= extent;
   const bool is_move = store->value.as<BufferLoad>() != nullptr;
-  out.is_parallel = elements >= (is_move ? ParallelThreshold::transposed : ParallelThreshold::elements);
+  out->is_parallel = elements >= (is_move ? ParallelThreshold::transposed : ParallelThreshold::elements);
   return out;
 }
 

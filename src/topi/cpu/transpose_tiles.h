@@ -33,6 +33,9 @@ struct TransposingStage {
   TransposeTile tile;  // rows are along `written`
   bool is_parallel = false;
 };
+/// The stage without a tile. Nothing where it is none, or a tensor is not compact, or of bfloat16 where that is not taken.
+std::optional<TransposingStage> transposing_axes(const schedule::State& state, const schedule::BlockRef& block,
+                                                 bool takes_bfloat);
 /// Nothing where a stage is none, or tiles would not fill vectors in both directions.
 std::optional<TransposingStage> as_transposing(const schedule::State& state, const schedule::BlockRef& block,
                                                const Machine& machine);

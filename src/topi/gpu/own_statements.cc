@@ -7,9 +7,12 @@
 namespace tessera::topi {
 namespace {
 
-bool has_block(const Stmt& stmt) {
+/// Blocks, and nests of rules, have their threads.
+bool has_threads(const Stmt& stmt) {
   bool found = false;
-  walk(stmt, [&](const BlockRealize*) { found = true; });
+  walk(
+      stmt, [&](const BlockRealize*) { found = true; },
+      [&](const For* loop) { found = found || loop->kind == LoopKind::ThreadBinding; });
   return found;
 }
 
@@ -44,7 +47,7 @@ Stmt bind(const Stmt& stmt) {
     for (const Stmt& part : seq->seq) parts.push_back(bind(part));
     return with(seq, &SeqStmt::seq, parts);
   }
-  if (has_block(stmt)) return stmt;
+  if (has_threads(stmt)) return stmt;
   reject_host_calls(stmt);
   if (auto* loop = stmt.as<For>(); loop && loop->kind == LoopKind::Parallel) {
     For out(*loop);

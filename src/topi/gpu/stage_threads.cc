@@ -2,6 +2,7 @@
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "topi/cpu/number.h"
 
 namespace tessera::topi {
 namespace {
@@ -16,8 +17,6 @@ constexpr int64_t kVectorElements = 1 << 16;  // below this threads are worth mo
 constexpr int64_t kFewResults = 1024;         // of a reduction: threads have to share them
 constexpr int64_t kLongReduction = 64;
 constexpr int64_t kFewThreads = 32;  // of a block: most of a multiprocessor would idle
-
-PrimExpr number(int64_t value) { return PrimExpr(static_cast<int>(value)); }
 
 int64_t most_threads(const Target& target) {
   int64_t all = target.int_option("max_num_threads", kThreads);

@@ -82,7 +82,7 @@ def test_devices_have_rules_of_their_own(shape, axis):
     found = [
         str(p.attrs["tessera.schedule_rule"]) for i in lib.function_metadata.values() for p in i.tir_primfuncs.values()
     ]
-    assert found == ["reduction_across_threads"] and set(found) <= names
+    assert found == ["rows_by_threads"] and set(found) <= names
     if not tvm.opencl(0).exist:
         return
     data = np.random.default_rng(0).uniform(-1, 1, shape).astype("float32")

@@ -141,6 +141,7 @@ class SyncPlanner {
     if (auto* seq = stmt.as<SeqStmt>()) return sequence_of({seq->seq.begin(), seq->seq.end()}, out);
     if (auto* op = stmt.as<AttrStmt>()) {
       if (op->attr_key == attr::kDoubleBufferWrite) return double_buffer(op, out);
+      if (op->attr_key == attr::kOwnBarriers) return out->has_barrier = true, stmt;
       auto* axis = op->node.as<IterVarNode>();
       bool is_thread = axis && op->attr_key == attr::kThreadExtent && axis->thread_tag.str().starts_with("threadIdx");
       if (is_thread && thread_vars_.insert(axis->var.get()).second && !is_one(op->value))
