@@ -178,15 +178,23 @@ void CudaPrinter::ptx_ldmatrix(const Call* op) {
   line("             : " + operands(registers, target, "=") + " : " + shared_address(source) + " : \"memory\");");
 }
 
+/// Arguments: shared memory and offset, global memory and offset, bytes, and a condition where there is one: where it does not
+/// hold, zeros are written and nothing is read.
 void CudaPrinter::ptx_cp_async(const Call* op) {
   int64_t bytes = constant_argument(op, 4);
   if (bytes != 4 && bytes != 8 && bytes != 16)
     throw Error(ValueError) << "ptx_cp_async copies 4, 8 or 16 bytes, not " << bytes;
   std::string target = text(op->args[0]) + " + " + index(op->args[1]);
   std::string source = text(op->args[2]) + " + " + index(op->args[3]);
-  line(std::string("asm volatile(\"cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global [%0], [%1], " +
-       std::to_string(bytes) + ";\" ::");
-  line("             " + shared_address(target) + ", \"l\"(" + source + ") : \"memory\");");
+  const std::string size = std::to_string(bytes);
+  std::string of_condition, mark;
+  if (op->args.size() > 5) {
+    of_condition = ", \"r\"(" + condition(op->args[5]) + " ? " + size + " : 0)";
+    mark = ", %2";
+  }
+  line(std::string("asm volatile(\"cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global [%0], [%1], " + size +
+       mark + ";\" ::");
+  line("             " + shared_address(target) + ", \"l\"(" + source + ")" + of_condition + " : \"memory\");");
 }
 
 /// Arguments: m, n, target, registers and offset, stride of the target. A 16x16 result lies in 8 registers a thread.

@@ -1,6 +1,7 @@
 // Rules for the stages of programs on devices with threads.
 
 #include "kernel/schedule_rule.h"
+#include "topi/gpu/contraction.h"
 #include "topi/gpu/rows.h"
 #include "topi/gpu/shared_transpose.h"
 #include "topi/gpu/stage_threads.h"
@@ -54,6 +55,22 @@ void apply_rows(Subject& subject, const Plan& plan) {
 
 // ---- stages that are nests of their own ------------------------------------------------------------------------------
 
+std::optional<Plan> match_gemm(Subject& subject) {
+  auto contraction = topi::as_gpu_contraction(subject.program->state, subject.block);
+  topi::GemmPlan plan = contraction ? topi::plan_gemm(*contraction, subject.environment.gpu) : nullptr;
+  return plan ? std::optional(Plan(*contraction, plan)) : std::nullopt;
+}
+
+void apply_gemm(Subject& subject, const Plan& plan) {
+  const auto& contraction = plan.as<topi::GpuContraction>();
+  auto knobs = downcast<topi::GemmPlan>(plan.knobs);
+  topi::check_gemm_plan(contraction, knobs, subject.environment.gpu);
+  const Stmt nest = topi::gemm_nest(contraction, knobs);
+  schedule::State& state = subject.program->state;
+  if (contraction.epilogue) schedule::replace_by_nest(state, contraction.epilogue_ref, {subject.block}, nest);
+  else schedule::replace_by_nest(state, subject.block, {}, nest);
+}
+
 std::optional<Plan> match_transpose(Subject& subject) {
   auto stage = topi::transposing_axes(subject.program->state, subject.block, true);
   topi::SharedTransposePlan plan = stage ? topi::plan_shared_transpose(*stage, subject.environment.gpu) : nullptr;
@@ -72,6 +89,7 @@ void apply_transpose(Subject& subject, const Plan& plan) {
 std::vector<ScheduleRule> gpu_rules() {
   return {
       {"rows_by_threads", "gpu", RuleScope::Program, 0, match_rows, apply_rows},
+      {"gemm", "gpu", RuleScope::Reduction, 0, match_gemm, apply_gemm},
       {"transpose_through_shared_memory", "gpu", RuleScope::Stage, -1, match_transpose, apply_transpose},
       tried("reduction_across_threads", 0, &StageThreads::across_threads),
       tried("reduction_in_reader", 1, &StageThreads::in_consumer),

@@ -1,0 +1,212 @@
+#include "topi/gpu/gemm_tiles.h"
+
+#include <algorithm>
+
+#include "ir/prim/ops.h"
+#include "ir/rewrite.h"
+#include "topi/cpu/machine.h"
+#include "topi/gpu/nest.h"
+
+namespace tessera::topi {
+namespace {
+
+constexpr int64_t kBankGroup = 8;  // chunks of 16 bytes that all banks hold
+constexpr int64_t kStaticBytes = 48 << 10;
+
+Stmt intrinsic(const char* name, Array<PrimExpr> args) {
+  return evaluate(make_call(DataType::Int(32), name, std::move(args)));
+}
+
+using Numbers = Map<Var, PrimExpr>;
+
+void set_digits(const GemmAxes& axes, const PrimExpr& index, Numbers* at) {
+  std::vector<PrimExpr> digits = digits_of(index, axes.extents);
+  for (size_t i = 0; i < digits.size(); ++i) at->set(axes.vars[i], cast(axes.vars[i]->dtype, digits[i]));
+}
+
+/// The number as that of the last axis: right for what is linear in it.
+void set_linear(const GemmAxes& axes, const PrimExpr& index, Numbers* at) {
+  for (size_t i = 0; i < axes.vars.size(); ++i) {
+    const DataType dtype = axes.vars[i]->dtype;
+    at->set(axes.vars[i], i + 1 == axes.vars.size() ? cast(dtype, index) : make_zero(dtype));
+  }
+}
+
+/// Lines of a thread's copies differ in their row, and which element that is takes divisions.
+bool needs_row_digits(const SharedTile& tile) {
+  return tile.along_k && tile.axes->vars.size() > 1 && !tile.operand->is_linear_in_row;
+}
+
+SharedTile shared_tile(const GemmOperand& operand, const GemmAxes& axes, int64_t rows, int64_t lanes,
+                       const GemmPlan& plan) {
+  SharedTile out{.operand = &operand, .axes = &axes, .dtype = operand.dtype, .rows = rows, .depth = plan->tile_k};
+  out.lanes = lanes;
+  out.along_k = operand.lies_along_k();
+  out.has_chunks = plan->by_matrix_units;
+  return out;
+}
+
+}  // namespace
+
+int64_t SharedTile::pitch() const {
+  if (has_chunks) return line();
+  const int64_t in_chunk = std::max<int64_t>(1, kChunkBytes / dtype.bytes());
+  return line() + (along_k ? in_chunk : 0);
+}
+
+int64_t SharedTile::chunk_period() const { return std::min(kBankGroup, line() * dtype.bytes() / kChunkBytes); }
+
+PrimExpr SharedTile::at(const PrimExpr& of_line, const PrimExpr& offset) const {
+  const PrimExpr start = number(first) + of_line * number(pitch());
+  if (!has_chunks) return start + offset;
+  const int64_t period = chunk_period(), in_chunk = kChunkBytes / dtype.bytes();
+  // lines that fill the banks together are exchanged alike
+  const PrimExpr exchanged = floormod(floordiv(of_line, number(kBankGroup / period)), number(period));
+  return start + (floordiv(offset, number(in_chunk)) ^ exchanged) * number(in_chunk) +
+         floormod(offset, number(in_chunk));
+}
+
+SharedTile tile_of_a(const GpuContraction& contraction, const GemmPlan& plan) {
+  return shared_tile(contraction.a, contraction.m, plan->tile_m, plan->a_lanes, plan);
+}
+
+SharedTile tile_of_b(const GpuContraction& contraction, const GemmPlan& plan) {
+  SharedTile out = shared_tile(contraction.b, contraction.n, plan->tile_n, plan->b_lanes, plan);
+  out.first = tile_of_a(contraction, plan).elements();
+  return out;
+}
+
+SharedStages::SharedStages(const GpuContraction& contraction, const GemmPlan& plan)
+    : a(tile_of_a(contraction, plan)), b(tile_of_b(contraction, plan)), contraction_(contraction), plan_(plan) {
+  const int64_t elements = stage_elements() * plan->stages;
+  const bool is_dynamic = elements * a.dtype.bytes() > kStaticBytes;
+  memory = memory_of("tiles", a.dtype, elements, is_dynamic ? "shared.dyn" : "shared");
+  for (SharedTile* tile : {&a, &b})
+    if (needs_row_digits(*tile))
+      tile->row_digits = memory_of("digits", DataType::Int(32),
+                                   copies_of(*tile) * static_cast<int64_t>(tile->axes->vars.size()), "local");
+}
+
+std::vector<Buffer> SharedStages::buffers() const {
+  std::vector<Buffer> out{memory};
+  for (const SharedTile* tile : {&a, &b})
+    if (tile->row_digits) out.push_back(tile->row_digits);
+  return out;
+}
+
+int64_t SharedStages::copies_of(const SharedTile& tile) const {
+  return ceil_div(tile.lines() * (tile.line() / tile.lanes), plan_->threads());
+}
+
+Stmt SharedStages::prepare(const PrimExpr& thread, const PrimExpr& row, const PrimExpr& column) const {
+  return sequence({prepare_tile(a, thread, row), prepare_tile(b, thread, column)});
+}
+
+Stmt SharedStages::prepare_tile(const SharedTile& tile, const PrimExpr& thread, const PrimExpr& row) const {
+  if (!tile.row_digits) return make_nop();
+  const int64_t in_line = tile.line() / tile.lanes, axes = static_cast<int64_t>(tile.axes->vars.size());
+  return unrolled_loop("access", copies_of(tile), [&](const PrimExpr& i) {
+    const PrimExpr line = floordiv(i * number(plan_->threads()) + thread, number(in_line));
+    std::vector<PrimExpr> digits = digits_of(row + line, tile.axes->extents);
+    std::vector<Stmt> stores;
+    for (int64_t d = 0; d < axes; ++d)
+      stores.push_back(store_to(tile.row_digits, i * number(axes) + number(d), digits[static_cast<size_t>(d)]));
+    return sequence(stores);
+  });
+}
+
+PrimExpr SharedStages::tiles_along_k() const {
+  return floordiv(contraction_.k.extent() + number(plan_->tile_k - 1), number(plan_->tile_k));
+}
+
+Stmt SharedStages::copy(const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column,
+                        const PrimExpr& tile_k, const PrimExpr& stage) const {
+  const PrimExpr first_k = tile_k * number(plan_->tile_k), start = stage * number(stage_elements());
+  return sequence(
+      {copy_tile(a, thread, batch, row, first_k, start), copy_tile(b, thread, batch, column, first_k, start)});
+}
+
+Stmt SharedStages::copy_tile(const SharedTile& tile, const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row,
+                             const PrimExpr& first_k, const PrimExpr& start) const {
+  const int64_t threads = plan_->threads(), lanes = tile.lanes, in_line = tile.line() / lanes;
+  const int64_t accesses = tile.lines() * in_line;
+  const GemmOperand& operand = *tile.operand;
+  auto access = [&](const PrimExpr& i, const PrimExpr& number_of) {
+    const PrimExpr line = floordiv(number_of, number(in_line)),
+                   offset = floormod(number_of, number(in_line)) * number(lanes);
+    const PrimExpr my_row = row + (tile.along_k ? line : offset), k = first_k + (tile.along_k ? offset : line);
+    const PrimExpr rows = tile.axes->extent(), depth = contraction_.k.extent();
+    PrimExpr is_inside = bool_imm(true);
+    if (tile.axes->known < 0 || tile.axes->known % tile.rows != 0) is_inside = my_row < rows;
+    if (contraction_.k.known < 0 || contraction_.k.known % tile.depth != 0)
+      is_inside = logical_and(is_inside, k < depth);
+    Numbers at;
+    const bool is_flat = operand.flat && (lanes > 1 || plan_->copies_async);
+    set_digits(contraction_.batch, batch, &at);
+    if (is_flat && operand.is_linear_in_k) set_linear(contraction_.k, k, &at);
+    else set_digits(contraction_.k, k, &at);
+    if (is_flat && operand.is_linear_in_row) set_linear(*tile.axes, my_row, &at);
+    else set_digits(*tile.axes, my_row, &at);
+    const size_t axes = tile.axes->vars.size();
+    for (size_t d = 0; tile.row_digits && d < axes; ++d) {
+      const PrimExpr digit = i * number(static_cast<int64_t>(axes)) + number(static_cast<int64_t>(d));
+      at.set(tile.axes->vars[d], cast(tile.axes->vars[d]->dtype, make_load(tile.row_digits, {digit})));
+    }
+    const PrimExpr to = start + tile.at(line, offset);
+    if (plan_->copies_async && lanes * tile.dtype.bytes() >= 4) {
+      const PrimExpr from = cast(DataType::Int(32), substitute(tile.operand->index, at));
+      const PrimExpr holds = logical_and(is_inside, substitute(tile.operand->condition, at));
+      Array<PrimExpr> args{memory->data, to, tile.operand->flat->data, from, number(lanes * tile.dtype.bytes())};
+      if (!is_one(holds)) args.push_back(holds);
+      return intrinsic("tir.ptx_cp_async", args);
+    }
+    return each_lane(lanes, [&](const PrimExpr& lane) {
+      PrimExpr value;
+      if (lanes > 1) {  // neighbours of a whole tensor
+        PrimExpr from = cast(DataType::Int(32), substitute(tile.operand->index, at)) + lane;
+        value = make_load(tile.operand->flat, {from});
+        is_inside = logical_and(is_inside, substitute(tile.operand->condition, at));
+      } else {
+        value = substitute(tile.operand->value, at);
+      }
+      if (!is_one(is_inside)) value = if_then_else(is_inside, value, make_zero(tile.dtype));
+      return store_to(memory, to + lane, value);
+    });
+  };
+  return unrolled_loop("access", copies_of(tile), [&](const PrimExpr& i) {
+    const PrimExpr number_of = i * number(threads) + thread;
+    return guarded(accesses % threads == 0 ? PrimExpr(bool_imm(true)) : number_of < number(accesses),
+                   access(i, number_of));
+  });
+}
+
+Stmt each_gemm_tile(const GpuContraction& contraction, const GemmPlan& plan,
+                    const std::function<Stmt(const PrimExpr&, const PrimExpr&, const PrimExpr&)>& body) {
+  auto tiles = [](const PrimExpr& extent, int64_t size) { return floordiv(extent + number(size - 1), number(size)); };
+  const PrimExpr down = tiles(contraction.m.extent(), plan->tile_m),
+                 across = tiles(contraction.n.extent(), plan->tile_n);
+  return thread_loop("blockIdx.x", contraction.batch.extent() * down * across, [&](const PrimExpr& block) {
+    const bool has_batch = !contraction.batch.vars.empty();
+    const PrimExpr batch = has_batch ? floordiv(block, down * across) : number(0);
+    const PrimExpr tile = has_batch ? floormod(block, down * across) : block;
+    // groups of tiles along m: what they read of B is in the cache
+    const PrimExpr in_group = across * number(plan->group), first = floordiv(tile, in_group) * number(plan->group);
+    const PrimExpr rows = min(down - first, number(plan->group)), rest = floormod(tile, in_group);
+    const Var row = make_var("tile_row", DataType::Int(32)), column = make_var("tile_column", DataType::Int(32)),
+              matrix = make_var("matrix", DataType::Int(32));
+    Stmt out = body(matrix, row, column);
+    out = make(LetStmt{.var = column, .value = floordiv(rest, rows) * number(plan->tile_n), .body = out});
+    out = make(LetStmt{.var = row, .value = (first + floormod(rest, rows)) * number(plan->tile_m), .body = out});
+    return Stmt(make(LetStmt{.var = matrix, .value = batch, .body = out}));
+  });
+}
+
+int64_t gemm_shared_bytes(const GpuContraction& contraction, const GemmPlan& plan) {
+  const SharedTile a = tile_of_a(contraction, plan), b = tile_of_b(contraction, plan);
+  return (a.elements() + b.elements()) * plan->stages * a.dtype.bytes();
+}
+
+Stmt commit_copies() { return intrinsic("tir.ptx_commit_group", {}); }
+Stmt wait_for_copies(int64_t left) { return intrinsic("tir.ptx_wait_group", {number(left)}); }
+
+}  // namespace tessera::topi

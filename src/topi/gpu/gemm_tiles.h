@@ -1,0 +1,81 @@
+#pragma once
+// Tiles of the factors of a contraction in shared memory: where elements are, and who copies them.
+
+#include "topi/gpu/contraction.h"
+
+namespace tessera::topi {
+
+inline constexpr int64_t kChunkBytes = 16;  // that stay together in a tile of a matrix unit
+
+/// A tile of A or of B, of `rows` x `depth` elements (rows of A, columns of B). Its lines are as in memory: along k, or along the
+/// rows. Lines of tiles that matrix units read have their chunks of 16 bytes exchanged by line, so that eight lines of one column
+/// lie in different banks; others have a pitch that does the same.
+struct SharedTile {
+  const GemmOperand* operand = nullptr;
+  const GemmAxes* axes = nullptr;  // of the rows
+  DataType dtype;
+  int64_t rows = 0, depth = 0, lanes = 1;
+  bool along_k = true, has_chunks = false;
+  int64_t first = 0;  // element of a stage
+  Buffer row_digits;  // of the rows that a thread copies, where they take divisions; in registers
+
+  int64_t line() const { return along_k ? depth : rows; }
+  int64_t lines() const { return along_k ? rows : depth; }
+  int64_t pitch() const;
+  int64_t elements() const { return lines() * pitch(); }
+  /// The index in a stage of what has so many lines before it and is at `offset` of its own.
+  PrimExpr at(const PrimExpr& line, const PrimExpr& offset) const;
+  /// Of element (row, k).
+  PrimExpr element(const PrimExpr& row, const PrimExpr& k) const { return along_k ? at(row, k) : at(k, row); }
+  /// Lines after which chunks are exchanged as before.
+  int64_t chunk_period() const;
+};
+SharedTile tile_of_a(const GpuContraction& contraction, const GemmPlan& plan);
+SharedTile tile_of_b(const GpuContraction& contraction, const GemmPlan& plan);
+
+/// Both tiles in a stage of shared memory, and the copies of all stages.
+class SharedStages {
+ public:
+  SharedStages(const GpuContraction& contraction, const GemmPlan& plan);
+
+  SharedTile a, b;
+  Buffer memory;  // of all stages
+
+  /// All memory of the stages and their copies.
+  std::vector<Buffer> buffers() const;
+  /// What is computed once, before the first copy.
+  Stmt prepare(const PrimExpr& thread, const PrimExpr& row, const PrimExpr& column) const;
+
+  int64_t stage_elements() const { return a.elements() + b.elements(); }
+  /// What thread `thread` copies: of tiles `tile_k` along k into a stage. `row` and `column` are the first of the tile.
+  Stmt copy(const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column,
+            const PrimExpr& tile_k, const PrimExpr& stage) const;
+  PrimExpr tiles_along_k() const;
+
+ private:
+  Stmt copy_tile(const SharedTile& tile, const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row,
+                 const PrimExpr& first_k, const PrimExpr& start) const;
+  Stmt prepare_tile(const SharedTile& tile, const PrimExpr& thread, const PrimExpr& row) const;
+  int64_t copies_of(const SharedTile& tile) const;
+
+  const GpuContraction& contraction_;
+  const GemmPlan& plan_;
+};
+
+/// The tile of C that a block of threads computes: body(batch, first row, first column), inside the loop over blocks.
+Stmt each_gemm_tile(
+    const GpuContraction& contraction, const GemmPlan& plan,
+    const std::function<Stmt(const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column)>& body);
+
+/// Bytes of shared memory.
+int64_t gemm_shared_bytes(const GpuContraction& contraction, const GemmPlan& plan);
+
+// ---- the two kinds of kernels ----------------------------------------------------------------------------------------
+Stmt thread_gemm_nest(const GpuContraction& contraction, const GemmPlan& plan);
+Stmt matrix_unit_gemm_nest(const GpuContraction& contraction, const GemmPlan& plan);
+
+// ---- asynchronous copies ---------------------------------------------------------------------------------------------
+Stmt commit_copies();
+Stmt wait_for_copies(int64_t left);
+
+}  // namespace tessera::topi

@@ -1,0 +1,169 @@
+// Contractions by multiply-adds of threads: a thread keeps its part of the tile in registers.
+
+#include "ir/prim/ops.h"
+#include "topi/gpu/gemm_tiles.h"
+#include "topi/gpu/nest.h"
+
+namespace tessera::topi {
+namespace {
+
+constexpr int64_t kWide = 4;  // elements that a thread reads of shared memory at once
+
+/// Which rows of a tile are a thread's: `width` neighbours, then as many from `threads * width` further on.
+struct ThreadRows {
+  int64_t part = 1, threads = 1, width = 1;
+  PrimExpr thread;
+
+  PrimExpr at(const PrimExpr& i) const {
+    return floordiv(i, number(width)) * number(threads * width) + thread * number(width) + floormod(i, number(width));
+  }
+};
+
+ThreadRows rows_of_thread(const SharedTile& tile, int64_t part, int64_t threads, const PrimExpr& thread) {
+  return {part, threads, !tile.along_k && part % kWide == 0 ? kWide : 1, thread};
+}
+
+class ThreadGemm {
+ public:
+  ThreadGemm(const GpuContraction& contraction, const GemmPlan& plan)
+      : contraction_(contraction),
+        plan_(plan),
+        stages_(contraction, plan),
+        depth_(plan->tile_k % kWide == 0 ? kWide : 1) {}
+
+  Stmt operator()() {
+    return each_gemm_tile(contraction_, plan_, [&](const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column) {
+      return thread_loop("threadIdx.x", number(plan_->threads()), [&](const PrimExpr& thread) {
+        return with_min_blocks(plan_->blocks,
+                               with_own_barriers(keep_unrolled_loops(of_thread(thread, batch, row, column))));
+      });
+    });
+  }
+
+ private:
+  Stmt of_thread(const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column) {
+    const int64_t across = plan_->tile_n / plan_->part_n, down = plan_->tile_m / plan_->part_m;
+    rows_ = rows_of_thread(stages_.a, plan_->part_m, down, floordiv(thread, number(across)));
+    columns_ = rows_of_thread(stages_.b, plan_->part_n, across, floormod(thread, number(across)));
+    sums_ = memory_of("sums", contraction_.sum, int64_t{plan_->part_m} * plan_->part_n, "local");
+    a_ = memory_of("a", stages_.a.dtype, plan_->part_m * depth_, "local");
+    b_ = memory_of("b", stages_.b.dtype, plan_->part_n * depth_, "local");
+    Stmt clear = unrolled_loop("i", int64_t{plan_->part_m} * plan_->part_n,
+                               [&](const PrimExpr& i) { return store_to(sums_, i, make_zero(contraction_.sum)); });
+    auto copy = [&](const PrimExpr& tile, const PrimExpr& stage) {
+      return stages_.copy(thread, batch, row, column, tile, stage);
+    };
+    Stmt body = sequence({clear, stages_.prepare(thread, row, column),
+                          plan_->stages > 1 ? pipelined(copy) : one_stage(copy), store(batch, row, column)});
+    std::vector<Buffer> memory = stages_.buffers();
+    memory.insert(memory.end(), {sums_, a_, b_});
+    return all_allocated(memory, body);
+  }
+
+  using Copy = std::function<Stmt(const PrimExpr& tile, const PrimExpr& stage)>;
+
+  Stmt one_stage(const Copy& copy) const {
+    return loop_over("tile_k", stages_.tiles_along_k(), [&](const PrimExpr& tile) {
+      std::vector<Stmt> parts{shared_barrier(), copy(tile, number(0))};
+      if (plan_->copies_async) parts.insert(parts.end(), {commit_copies(), wait_for_copies(0)});
+      parts.insert(parts.end(), {shared_barrier(), multiply(number(0))});
+      return sequence(parts);
+    });
+  }
+
+  /// Copies run `stages` - 1 tiles ahead of what is multiplied.
+  Stmt pipelined(const Copy& copy) const {
+    const PrimExpr tiles = stages_.tiles_along_k(), stages = number(plan_->stages), ahead = stages - 1;
+    std::vector<Stmt> parts;
+    for (int i = 0; i + 1 < plan_->stages; ++i) {
+      parts.push_back(guarded(number(i) < tiles, copy(number(i), number(i))));
+      parts.push_back(commit_copies());
+    }
+    parts.push_back(loop_over("tile_k", tiles, [&](const PrimExpr& tile) {
+      const PrimExpr next = tile + ahead;
+      return sequence({wait_for_copies(plan_->stages - 2), shared_barrier(),
+                       guarded(next < tiles, copy(next, floormod(next, stages))), commit_copies(),
+                       multiply(floormod(tile, stages))});
+    }));
+    return sequence(parts);
+  }
+
+  /// Reads `depth_` elements along k of each of the thread's rows into registers.
+  Stmt read(const SharedTile& tile, const ThreadRows& rows, const Buffer& registers, const PrimExpr& start,
+            const PrimExpr& k) const {
+    if (tile.along_k)
+      return unrolled_loop("i", rows.part, [&](const PrimExpr& i) {
+        return each_lane(depth_, [&](const PrimExpr& lane) {
+          return store_to(registers, i * number(depth_) + lane,
+                          make_load(stages_.memory, {start + tile.element(rows.at(i), k) + lane}));
+        });
+      });
+    return unrolled_loop("step", depth_, [&](const PrimExpr& step) {
+      return unrolled_loop("i", rows.part / rows.width, [&](const PrimExpr& i) {
+        return each_lane(rows.width, [&](const PrimExpr& lane) {
+          const PrimExpr from = start + tile.element(rows.at(i * number(rows.width)), k + step) + lane;
+          return store_to(registers, step * number(rows.part) + i * number(rows.width) + lane,
+                          make_load(stages_.memory, {from}));
+        });
+      });
+    });
+  }
+
+  PrimExpr held(const SharedTile& tile, const ThreadRows& rows, const Buffer& registers, const PrimExpr& i,
+                const PrimExpr& step) const {
+    const PrimExpr at = tile.along_k ? i * number(depth_) + step : step * number(rows.part) + i;
+    return cast(contraction_.sum, make_load(registers, {at}));
+  }
+
+  Stmt multiply(const PrimExpr& stage) const {
+    const PrimExpr start = stage * number(stages_.stage_elements());
+    return unrolled_loop("k", plan_->tile_k / depth_, [&](const PrimExpr& k) {
+      Stmt sums = unrolled_loop("step", depth_, [&](const PrimExpr& step) {
+        return unrolled_loop("i", plan_->part_m, [&](const PrimExpr& i) {
+          return unrolled_loop("j", plan_->part_n, [&](const PrimExpr& j) {
+            const PrimExpr at = i * number(plan_->part_n) + j;
+            return store_to(
+                sums_, at,
+                make_load(sums_, {at}) + held(stages_.a, rows_, a_, i, step) * held(stages_.b, columns_, b_, j, step));
+          });
+        });
+      });
+      return sequence({read(stages_.a, rows_, a_, start, k * number(depth_)),
+                       read(stages_.b, columns_, b_, start, k * number(depth_)), sums});
+    });
+  }
+
+  Stmt store(const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column) const {
+    const GemmAxes &m = contraction_.m, &n = contraction_.n;
+    const int64_t width = n.vars.size() == 1 && n.known > 0 && n.known % columns_.width == 0 ? columns_.width : 1;
+    return unrolled_loop("i", plan_->part_m, [&](const PrimExpr& i) {
+      const PrimExpr my_row = row + rows_.at(i);
+      Stmt stores = unrolled_loop("j", plan_->part_n / width, [&](const PrimExpr& j) {
+        const PrimExpr first = j * number(width), my_column = column + columns_.at(first);
+        Stmt lanes = each_lane(width, [&](const PrimExpr& lane) {
+          const PrimExpr sum = make_load(sums_, {i * number(plan_->part_n) + first + lane});
+          return contraction_.store(batch, my_row, my_column + lane, sum);
+        });
+        const bool is_even = n.known > 0 && n.known % plan_->tile_n == 0;
+        return guarded(is_even ? PrimExpr(bool_imm(true)) : my_column < n.extent(), lanes);
+      });
+      const bool is_even = m.known > 0 && m.known % plan_->tile_m == 0;
+      return guarded(is_even ? PrimExpr(bool_imm(true)) : my_row < m.extent(), stores);
+    });
+  }
+
+  const GpuContraction& contraction_;
+  const GemmPlan& plan_;
+  SharedStages stages_;
+  int64_t depth_;
+  ThreadRows rows_, columns_;
+  Buffer sums_, a_, b_;
+};
+
+}  // namespace
+
+Stmt thread_gemm_nest(const GpuContraction& contraction, const GemmPlan& plan) {
+  return ThreadGemm(contraction, plan)();
+}
+
+}  // namespace tessera::topi
