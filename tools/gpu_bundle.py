@@ -3,6 +3,7 @@
     .venv/bin/python tools/gpu_bundle.py build/gpu-bundle.tar.xz
 
 There:  tar xf gpu-bundle.tar.xz && gpu-bundle/pytest -m gpu tests/python
+        python3 gpu-bundle/repository/bench/gpu.py --ours gpu-bundle/python3       # beside that machine's PyTorch
 """
 
 from __future__ import annotations
@@ -17,13 +18,23 @@ from importlib import metadata
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-IMPORTED_BY_TESTS = ["hypothesis", "ml_dtypes", "numpy", "onnx", "pytest"]  # what these need comes along
+IMPORTED_BY_TESTS = [
+    "hypothesis",
+    "ml_dtypes",
+    "numpy",
+    "onnx",
+    "pytest",
+    "pytest_xdist",
+]  # what these need comes along
 RUN = """#!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd)
 export PYTHONHOME="$here/python" PYTHONPATH="$here/repository/python:$here/packages" PYTHONDONTWRITEBYTECODE=1
 export LD_LIBRARY_PATH="$here/python/lib:$LD_LIBRARY_PATH"
-cd "$here/repository" && exec "$here/python/bin/python3" -m pytest -p no:cacheprovider "$@"
 """
+RUNNERS = {
+    "pytest": 'cd "$here/repository" && exec "$here/python/bin/python3" -m pytest -p no:cacheprovider "$@"\n',
+    "python3": 'exec "$here/python/bin/python3" "$@"\n',
+}
 
 
 def copy_interpreter(target: Path) -> None:
@@ -122,9 +133,9 @@ def main() -> None:
         strip(bundle / "python")
         strip(bundle / "repository")
         strip_packages(bundle / "packages")
-        run = bundle / "pytest"
-        run.write_text(RUN)
-        run.chmod(0o755)
+        for name, command in RUNNERS.items():
+            (bundle / name).write_text(RUN + command)
+            (bundle / name).chmod(0o755)
         output.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["tar", "-C", temporary, "-I", "xz -T0 -6", "-cf", str(output), "gpu-bundle"], check=True)
     print(f"{output}: {output.stat().st_size / 2**20:.0f} MiB")
