@@ -77,6 +77,15 @@ RuleAnswer may_reduce_across(const SketchPolicyNode& policy, const State& state,
   return reduce > policy.task->hardware_params->warp_size ? RuleAnswer::Apply : RuleAnswer::Pass;
 }
 
+/// The inner part of a split reduce loop runs on threads; lowering wants it outside of what each thread reduces itself.
+void bind_reduce(Draft* draft, int id, int outer) {
+  draft->annotate(id, outer + 1, Annotation::ThreadX);
+  std::vector<int> order;
+  for (int i = 0; i < static_cast<int>(draft->stage(id)->iters.size()); ++i)
+    order.push_back(i == outer ? outer + 1 : i == outer + 1 ? outer : i);
+  draft->reorder(id, order);
+}
+
 Derived reduce_across(const SketchPolicyNode& policy, const State& state, int id) {
   Draft draft(state, policy);
   const int64_t warp = policy.task->hardware_params->warp_size;
@@ -85,7 +94,7 @@ Derived reduce_across(const SketchPolicyNode& policy, const State& state, int id
   const int common = target >= 0 ? common_outer_loops(policy, state, id, target) : 0;
   if (common <= 0 || needs_tiling(policy, state, target)) {
     draft.split(id, fused, {warp});
-    draft.annotate(id, fused + 1, Annotation::ThreadX);
+    bind_reduce(&draft, id, fused);
     return {{draft.finish(), id - 1}};
   }
   // The consumer runs on the same threads; it is split for them where it is not yet.
@@ -100,7 +109,7 @@ Derived reduce_across(const SketchPolicyNode& policy, const State& state, int id
     draft.annotate(target, last + 1, Annotation::ThreadX);
   }
   draft.follow_split(id, fused, steps[0], 1);
-  draft.annotate(id, fused + 1, Annotation::ThreadX);
+  bind_reduce(&draft, id, fused);
   draft.compute_at(id, target, common - 1);
   return {{draft.finish(), id - 1}};
 }
