@@ -26,10 +26,10 @@ def tile_with_tensor_intrin(
         sref = sch.get_sref(loop)
         wanted = info.loop_map.get(sref) if sref is not None else None
         if wanted is None:
-            outer.append(loop)
+            outer += [loop] if inner else []  # loops before the first tile stay where they are
             continue
         rest, tile = sch.split(loop, [None, int(wanted.extent)])
-        outer.append(rest)
+        outer += [rest] if inner else []
         inner[int(info.desc_loop_indexer[wanted])] = tile
     tiles = [inner[i] for i in sorted(inner)]
     sch.reorder(*outer, *tiles)

@@ -32,24 +32,29 @@ RV tile_for_intrin(const Traced& sch, const RV& block, const String& intrin) {
   // What stands for the description's loops, outermost first: they were found from the inside out.
   std::vector<std::pair<const For*, const For*>> wanted;
   for (size_t i = ours.size(); i-- > 0;) wanted.push_back({ours[i].as<For>(), theirs[i].as<For>()});
-  RVs outer, loops = sch.get_loops(block);
+  if (wanted.empty()) return {};
+  RVs order, loops = sch.get_loops(block);  // those to put in order: from the first tile on
   std::vector<Var> vars;
   for (const RV& loop : loops) vars.push_back(sch.find(loop).loop()->loop_var);
   RVs inner(wanted.size(), ObjectRef());
+  bool is_behind_tile = false;
+  auto add_outer = [&](const RV& loop) {
+    if (is_behind_tile) order.push_back(loop);
+  };
   for (size_t i = 0; i < loops.size(); ++i) {
     size_t at = 0;
     while (at < wanted.size() && !wanted[at].first->loop_var.same_as(vars[i])) ++at;
     if (at == wanted.size()) {
-      outer.push_back(loops[i]);
+      add_outer(loops[i]);
       continue;
     }
     RVs parts = sch.split(loops[i], {ObjectRef(), wanted[at].second->extent});
-    outer.push_back(parts[0]);
+    add_outer(parts[0]);
     inner.set(at, parts[1]);
+    is_behind_tile = true;
   }
-  for (const RV& loop : inner) outer.push_back(loop);
-  sch.reorder(outer);
-  if (inner.empty()) return {};
+  for (const RV& loop : inner) order.push_back(loop);
+  sch.reorder(order);
   RV tile = sch.blockize(inner[0]);
   sch.annotate(tile, note::kAutoTensorize, intrin);
   return tile;
