@@ -15,7 +15,6 @@ from .cost_model import CostModel, RandomModel, XGBModel
 from .cost_model.xgb_model import _find_xgboost
 from .database import Database, JSONDatabase
 from .feature_extractor import PerStoreFeature
-from .feature_extractor.per_store_feature import _find_features
 from .measure_callback import AddToDatabase, EchoStatistics, MeasureCallback, RemoveBuildArtifact, UpdateCostModel
 from .mutator import MutateComputeLocation, MutateParallel, MutateThreadBinding, MutateTileSize, MutateUnroll, Mutator
 from .postproc import (
@@ -125,12 +124,11 @@ def callbacks(measure_callbacks: list[MeasureCallback] | None) -> list[MeasureCa
 
 
 def cost_model(cost_model: CostModel | None, adpative_training: bool | None) -> CostModel:
-    """A cost model: XGBModel; without the package xgboost, or features, a random one, and it says so."""
+    """A cost model: XGBModel; without the package xgboost a random one, and it says so."""
     if cost_model is not None:
         return _expect(cost_model, CostModel, "cost_model")
-    if _find_xgboost() is None or _find_features() is None:
-        lacking = "the package xgboost is not installed" if _find_xgboost() is None else "there are no features"
-        logger.warning("%s: candidates are scored at random", lacking)
+    if _find_xgboost() is None:
+        logger.warning("the package xgboost is not installed: candidates are scored at random")
         return random_model()
     learned: Any = XGBModel(
         extractor=PerStoreFeature(), adaptive_training=adpative_training is None or adpative_training

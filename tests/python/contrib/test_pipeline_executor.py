@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-
 import tessera
 from tessera import relay
 from tessera.contrib import cc, pipeline_executor, pipeline_executor_build

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...auto_scheduler.feature import features_from_primfunc
 from ...driver import lower
 from ...runtime.ndarray import NDArray, array
 from .feature_extractor import FeatureExtractor
 
 __all__ = ["PerStoreFeature"]
-
-
-def _find_features() -> Callable[..., Any] | None:
-    """The features that the auto-scheduler has of a lowered function."""
-    try:
-        return importlib.import_module("...auto_scheduler.feature", __package__).features_from_primfunc
-    except (ImportError, AttributeError):
-        return None
 
 
 class PerStoreFeature(FeatureExtractor):
@@ -42,15 +33,9 @@ class PerStoreFeature(FeatureExtractor):
 
     def extract_from(self, context: Any, candidates: list[Any]) -> list[NDArray]:
         """One matrix a candidate."""
-        features = _find_features()
-        if features is None:
-            raise NotImplementedError(
-                "PerStoreFeature needs the features of tvm.auto_scheduler, which are not there: derive an extractor of your "
-                "own from PyFeatureExtractor"
-            )
         out = []
         for candidate in candidates:
-            rows = features(
+            rows = features_from_primfunc(
                 lower(candidate.sch.mod)["main"], self.cache_line_bytes, self.buffers_per_store, log_scale=True
             )
             rows = np.zeros((1, 64 + 20 * self.buffers_per_store)) if rows is None else np.asarray(rows)
