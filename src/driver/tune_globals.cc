@@ -124,14 +124,10 @@ std::string why_plans_do_not_fit(const relay::Function& primitive, const Target&
 Globals tune_globals{
     {"tune.ModelKernels", model_kernels},
     {"tune.WhyPlansDoNotFit", why_plans_do_not_fit},
-    {"tune.BuildCandidates",
-     [](Array<IRModule> programs, Array<String> paths, Target target, int64_t threads) {
-       return build_candidates(programs, paths, target, threads, true);
-     }},
-    {"tune.BuildPrograms",
-     [](Array<IRModule> programs, Array<String> paths, Target target, int64_t threads) {
-       return build_candidates(programs, paths, target, threads, false);
-     }},
+    {"tune.BuildCandidates", [](Array<IRModule> programs, Array<String> paths, Target target,
+                                int64_t threads) { return build_candidates(programs, paths, target, threads, true); }},
+    {"tune.BuildPrograms", [](Array<IRModule> programs, Array<String> paths, Target target,
+                              int64_t threads) { return build_candidates(programs, paths, target, threads, false); }},
     {"tune.LocalRunner",
      [](std::string program) { return make_module<RunnerModule>(tune::make_local_runner(program)); }},
     {"tune.RPCRunner",
