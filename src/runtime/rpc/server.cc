@@ -1,5 +1,6 @@
 #include "runtime/rpc/server.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
