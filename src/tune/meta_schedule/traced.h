@@ -76,6 +76,7 @@ inline constexpr const char* kUnrollExplicit = "meta_schedule.unroll_explicit";
 inline constexpr const char* kUnrollImplicit = "meta_schedule.unroll_implicit";
 inline constexpr const char* kAutoTensorize = "meta_schedule.auto_tensorize";
 inline constexpr const char* kAutoTensorizeInit = "meta_schedule.auto_tensorize_init";
+inline constexpr const char* kWarpExecution = "warp_execution";  // a warp runs the block, not a thread
 inline constexpr const char* kInlineRule = "meta_schedule.inline_rule";
 inline constexpr const char* kWriteCacheLevel = "meta_schedule.write_cache_level";
 inline constexpr const char* kScheduleRule = "schedule_rule";

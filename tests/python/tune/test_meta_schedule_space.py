@@ -178,6 +178,15 @@ def test_matmuls_of_fp16_take_tensor_cores():
     (found,) = space(mod, GPU, [rule])
     scopes = {line.split('scope="')[1].split('"')[0] for line in found.mod.script().splitlines() if 'scope="' in line}
     assert scopes == {"shared", "wmma.accumulator", "wmma.matrix_a", "wmma.matrix_b"}
+    found.enter_postproc()
+    for postproc in (
+        ms.postproc.RewriteCooperativeFetch(),
+        ms.postproc.RewriteReductionBlock(),
+        ms.postproc.RewriteTensorize(),
+    ):
+        assert postproc.apply(found)
+    text = found.mod.script()
+    assert all(f"T.{name}(" in text for name in ("tvm_load_matrix_sync", "tvm_mma_sync", "tvm_store_matrix_sync"))
     floats = ms.default_config.mod(te.create_prim_func(te_workload.matmul(128, 128, 128)))
     (same,) = space(floats, GPU, [rule])
     assert tvm.ir.structural_equal(same.mod, floats)  # there is no intrinsic for these

@@ -37,6 +37,10 @@ bool RewriteUnboundBlockNode::apply(const Schedule& sch) {
   return true;
 }
 
+void RewriteCooperativeFetchNode::initialize(const TuneContextNode& context) {
+  if (context.target) warp_size = context.target.int_option("thread_warp_size", warp_size);
+}
+
 bool RewriteCooperativeFetchNode::apply(const Schedule& sch) {
   Traced traced(sch);
   int64_t threads_x = -1, threads_y = -1;
@@ -51,6 +55,8 @@ bool RewriteCooperativeFetchNode::apply(const Schedule& sch) {
       auto extent = loop_extent(sch->cursor(inst->inputs[0]).loop());
       if (!extent) return false;
       (text->text == "threadIdx.x" ? threads_x : threads_y) = *extent;
+    } else if (inst->kind->name == "Annotate" && text && text->text == note::kWarpExecution) {
+      threads_x = warp_size;
     } else if (inst->kind->name == "Annotate" && text && text->text == note::kCooperativeFetch) {
       auto* lanes = as_int(sch->value(downcast<PrimExpr>(inst->inputs[1])));
       if (!lanes || threads_x < 0) return false;

@@ -17,8 +17,9 @@ struct DisallowDynamicLoopNode : PostprocNode {
 
 /// Divides the loops that fetch a copy among the threads that use it.
 struct RewriteCooperativeFetchNode : PostprocNode {
+  int64_t warp_size = 32;
   RewriteCooperativeFetchNode() { methods = &methods_of<RewriteCooperativeFetchNode>; }
-  void initialize(const TuneContextNode&) {}
+  void initialize(const TuneContextNode& context);
   bool apply(const Schedule& sch);
   static constexpr NodeInfo info{"meta_schedule.RewriteCooperativeFetch", &PostprocNode::info, Role::Identity};
   static void fields(auto) {}

@@ -3,6 +3,19 @@
 
 namespace tessera::meta_schedule {
 
+namespace {
+
+/// Takes what rules have noted on the blocks inside away: intrinsics have no such notes.
+void remove_notes_inside(const Traced& sch, const RV& block) {
+  for (const RV& child : sch.get_child_blocks(block)) {
+    Block node = sch.find(child).realize()->block;
+    for (const auto& [key, value] : node->annotations)
+      if (key.str().starts_with("meta_schedule.")) sch.unannotate(child, key);
+  }
+}
+
+}  // namespace
+
 bool RewriteTensorizeNode::apply(const Schedule& sch) {
   Traced traced(sch);
   struct Job {
@@ -15,6 +28,7 @@ bool RewriteTensorizeNode::apply(const Schedule& sch) {
   for (const Job& job : jobs) {
     RV block = traced.get_block(job.block, job.function);
     traced.unannotate(block, note::kAutoTensorize);
+    remove_notes_inside(traced, block);
     if (!job.intrin.empty()) {
       traced.tensorize(block, job.intrin);  // a ScheduleError rejects the candidate
     } else if (vectorize_init_loop) {

@@ -90,7 +90,7 @@ bool fit_intrinsic(TensorCoreState& state) {
   RV tile = tile_for_intrin(sch, block, state.group.compute);
   if (!tile) return false;
   sch.annotate(tile, note::kAutoTensorizeInit, state.group.init);
-  sch.annotate(tile, "warp_execution", PrimExpr(1));
+  sch.annotate(tile, note::kWarpExecution, PrimExpr(1));
   state.tiling.block = tile;
   return true;
 }
