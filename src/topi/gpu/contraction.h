@@ -65,6 +65,7 @@ struct GemmPlanNode : Object {
   int32_t group = 8;                 // tiles along m that follow each other, for the cache
   int32_t a_lanes = 1, b_lanes = 1;  // of the accesses that copy
   int32_t blocks = 1;                // that a multiprocessor has registers for
+  bool stores_wide = false;          // matrix units: results go through shared memory, to be stored by 16 bytes
   static constexpr NodeInfo info{"topi.gpu.GemmPlan", &Object::info};
   static void fields(auto f) {
     f("by_matrix_units", &GemmPlanNode::by_matrix_units);
@@ -79,6 +80,7 @@ struct GemmPlanNode : Object {
     f("a_lanes", &GemmPlanNode::a_lanes);
     f("b_lanes", &GemmPlanNode::b_lanes);
     f("blocks", &GemmPlanNode::blocks);
+    f("stores_wide", &GemmPlanNode::stores_wide);
   }
   int64_t threads() const {
     const int64_t parts = int64_t{tile_m / part_m} * (tile_n / part_n);

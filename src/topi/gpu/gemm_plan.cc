@@ -18,7 +18,7 @@ constexpr int64_t kGuessedSide = 1024, kGuessedDepth = 512;  // extents known on
 constexpr int64_t kMaxRegisters = 255;
 constexpr double kSharedBytesPerCycle = 128, kCacheBytesPerCycle = 48;  // of a multiprocessor
 constexpr double kNotHidden = 0.5;  // part of what memory takes that multiply-adds do not run beside
-constexpr double kBarrierCycles = 40, kFillCycles = 1200;  // until the first tiles are there, and the last are stored
+constexpr double kBarrierCycles = 40, kFillCycles = 1200;  // until the first tiles are there
 
 struct TileShape {
   int32_t m, n, part_m, part_n;
@@ -45,9 +45,9 @@ bool has_matrix_type(const GpuContraction& c) {
 int64_t registers_of(const GpuContraction& c, const GemmPlanNode& plan) {
   const int64_t sums = int64_t{plan.part_m} * plan.part_n, sides = plan.part_m + plan.part_n;
   if (plan.by_matrix_units) return sums / 32 + 2 * sides * kMatrixStepBytes / 4 / 32 + 48;
-  // sums, four elements of each column, and of one row at a time; where blocks leave more, compilers take it
-  const int64_t tight = sums * c.sum.bytes() / 4 + plan.part_n * c.a.dtype.bytes() + 32;
-  return plan.blocks > 1 ? tight : tight + plan.part_m * c.a.dtype.bytes() + 48;
+  // sums, four elements of each column, addresses, and what is read ahead: with fewer, compilers read late
+  const int64_t tight = sums * c.sum.bytes() / 4 + plan.part_n * c.a.dtype.bytes() + 64;
+  return plan.blocks > 1 ? tight : tight + plan.part_m * c.a.dtype.bytes() + 32;
 }
 
 int64_t blocks_at_once(const GpuContraction& c, const GemmPlan& plan, const GpuMachine& machine) {
@@ -68,6 +68,7 @@ void set_copies(const GpuContraction& c, const GpuMachine& machine, GemmPlanNode
   plan->a_lanes = lanes(c.a, c.a.lies_along_k() ? plan->tile_k : plan->tile_m);
   plan->b_lanes = lanes(c.b, c.b.lies_along_k() ? plan->tile_k : plan->tile_n);
   plan->copies_async = machine->has_matrix_units && has_memory;
+  plan->stores_wide = plan->by_matrix_units && wide_store_lanes(c) > 1;
   if (plan->by_matrix_units || machine->kind != "cuda") return;
   for (int32_t blocks : {4, 3, 2}) {
     GemmPlanNode with = *plan;
@@ -99,6 +100,7 @@ bool fits(const GpuContraction& c, const GemmPlan& plan, const GpuMachine& machi
   if (plan->stages > 1 && !machine->has_matrix_units) return false;
   const int64_t shared = gemm_shared_bytes(c, plan);
   if (shared > machine->dynamic_shared_bytes) return false;
+  if (plan->stores_wide && (!plan->by_matrix_units || wide_store_lanes(c) == 1)) return false;
   if (!plan->by_matrix_units) return true;
   const int64_t step = kMatrixStepBytes / c.a.dtype.bytes();
   return machine->has_matrix_units && has_matrix_type(c) && plan->stages > 1 && plan->part_m % kMatrixRows == 0 &&
@@ -131,8 +133,9 @@ double gemm_cost(const GpuContraction& c, const GemmPlan& plan, const GpuMachine
   const double barriers =
       kBarrierCycles / (plan->tile_k * static_cast<double>(at_once) * (plan->stages > 1 ? 1 : 0.25));
   const double waves = static_cast<double>(ceil_div(tiles, machine->multiprocessors));
-  return waves *
-         (static_cast<double>(k) * (each / (0.4 + 0.6 * busy) + barriers) + kFillCycles / static_cast<double>(at_once));
+  const double stores = area * c.dtype.bytes() / kCacheBytesPerCycle;
+  return waves * (static_cast<double>(k) * (each / (0.4 + 0.6 * busy) + barriers) +
+                  (kFillCycles + stores) / static_cast<double>(at_once));
 }
 
 GemmPlan plan_gemm(const GpuContraction& c, const GpuMachine& machine) {
@@ -149,7 +152,7 @@ GemmPlan plan_gemm(const GpuContraction& c, const GpuMachine& machine) {
     const int32_t step = static_cast<int32_t>(kMatrixStepBytes / c.a.dtype.bytes());
     for (const TileShape& tile : kMatrixTiles)
       for (int32_t depth : {4 * step, 2 * step})
-        for (int32_t stages : {4, 3})
+        for (int32_t stages : {3, 4, 2})
           consider({.by_matrix_units = true,
                     .tile_m = tile.m,
                     .tile_n = tile.n,
@@ -161,7 +164,7 @@ GemmPlan plan_gemm(const GpuContraction& c, const GpuMachine& machine) {
   }
   for (const TileShape& tile : kThreadTiles)
     for (int32_t depth : {32, 16, 8})
-      for (int32_t stages : {3, 2, 1})
+      for (int32_t stages : {2, 3, 1})
         if ((stages > 1) == machine->has_matrix_units)
           consider({.tile_m = tile.m,
                     .tile_n = tile.n,

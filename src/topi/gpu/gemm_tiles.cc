@@ -5,6 +5,7 @@
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "topi/cpu/machine.h"
+#include "topi/gpu/matrix_unit.h"
 #include "topi/gpu/nest.h"
 
 namespace tessera::topi {
@@ -79,7 +80,7 @@ SharedTile tile_of_b(const GpuContraction& contraction, const GemmPlan& plan) {
 SharedStages::SharedStages(const GpuContraction& contraction, const GemmPlan& plan)
     : a(tile_of_a(contraction, plan)), b(tile_of_b(contraction, plan)), contraction_(contraction), plan_(plan) {
   const int64_t elements = stage_elements() * plan->stages;
-  const bool is_dynamic = elements * a.dtype.bytes() > kStaticBytes;
+  const bool is_dynamic = gemm_shared_bytes(contraction, plan) > kStaticBytes;
   memory = memory_of("tiles", a.dtype, elements, is_dynamic ? "shared.dyn" : "shared");
   for (SharedTile* tile : {&a, &b})
     if (needs_row_digits(*tile))
@@ -201,9 +202,21 @@ Stmt each_gemm_tile(const GpuContraction& contraction, const GemmPlan& plan,
   });
 }
 
+int64_t wide_store_lanes(const GpuContraction& c) {
+  const BlockNode* last = c.epilogue ? c.epilogue : c.block;
+  auto* store = last->body.as<BufferStore>();
+  const int64_t lanes = kChunkBytes / store->buffer->dtype.bytes();
+  if (c.n.vars.size() != 1 || c.n.known < 0 || c.n.known % lanes != 0) return 1;
+  // the column is the last axis
+  const BlockNode* block = c.block;
+  return block->body.as<BufferStore>()->indices.back().same_as(c.n.vars[0]) ? lanes : 1;
+}
+
 int64_t gemm_shared_bytes(const GpuContraction& contraction, const GemmPlan& plan) {
   const SharedTile a = tile_of_a(contraction, plan), b = tile_of_b(contraction, plan);
-  return (a.elements() + b.elements()) * plan->stages * a.dtype.bytes();
+  const int64_t warps = plan->threads() / 32;
+  const int64_t results = plan->stores_wide ? warps * kMatrixRows * result_pitch(plan) * contraction.sum.bytes() : 0;
+  return (a.elements() + b.elements()) * plan->stages * a.dtype.bytes() + results;
 }
 
 Stmt commit_copies() { return intrinsic("tir.ptx_commit_group", {}); }

@@ -67,6 +67,11 @@ Stmt each_gemm_tile(
     const GpuContraction& contraction, const GemmPlan& plan,
     const std::function<Stmt(const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column)>& body);
 
+/// Results that 16 bytes hold, where neighbours along n are stored together; else 1.
+int64_t wide_store_lanes(const GpuContraction& contraction);
+/// Elements between rows of results in shared memory, of which a warp has as many as an instruction.
+inline int64_t result_pitch(const GemmPlan& plan) { return plan->part_n + 4; }
+
 /// Bytes of shared memory.
 int64_t gemm_shared_bytes(const GpuContraction& contraction, const GemmPlan& plan);
 

@@ -1,5 +1,8 @@
 // Contractions by matrix units: mma.sync of warps, whose fragments ldmatrix reads from tiles that cp.async copies.
 
+#include <algorithm>
+
+#include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "topi/gpu/gemm_tiles.h"
 #include "topi/gpu/matrix_unit.h"
@@ -52,8 +55,9 @@ class MatrixUnitGemm {
                                [&](const PrimExpr& i) { return store_to(sums_, i, make_zero(contraction_.sum)); });
     std::vector<Buffer> memory = stages_.buffers();
     memory.insert(memory.end(), {sums_, a_, b_});
-    return all_allocated(memory, sequence({clear, stages_.prepare(thread, row, column),
-                                           multiply(thread, batch, row, column), store(batch, row, column)}));
+    Stmt stores = plan_->stores_wide ? store_wide(warp, batch, row, column, &memory) : store(batch, row, column);
+    return all_allocated(
+        memory, sequence({clear, stages_.prepare(thread, row, column), multiply(thread, batch, row, column), stores}));
   }
 
   /// Fragments are read one step of k ahead, copies run `stages` - 1 tiles ahead.
@@ -121,6 +125,49 @@ class MatrixUnitGemm {
                        a_->data, a, b_->data, b, sums_->data, sum, bool_imm(false)}));
       });
     });
+  }
+
+  /// Rows of an instruction's results at a time pass through shared memory of the warp, so that lanes store 16 bytes each.
+  Stmt store_wide(const PrimExpr& warp, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column,
+                  std::vector<Buffer>* memory) const {
+    const int64_t pitch = result_pitch(plan_), warps = plan_->threads() / 32, of_warp = kMatrixRows * pitch;
+    const int64_t width = std::min<int64_t>(wide_store_lanes(contraction_), plan_->part_n);
+    const int64_t in_row = plan_->part_n / width, at_once = std::min<int64_t>(32 / in_row, kMatrixRows);
+    Buffer results = memory_of("results", contraction_.sum, warps * of_warp, "shared");
+    memory->push_back(results);
+    const PrimExpr mine = warp * number(of_warp);
+    const Stmt barrier = evaluate(make_call(kUnitIndex, builtin::tvm_storage_sync(), {string_imm("warp")}));
+    return unrolled_loop("i", down_, [&](const PrimExpr& i) {
+      Stmt writes = unrolled_loop("j", across_, [&](const PrimExpr& j) {
+        return unrolled_loop("half", 2, [&](const PrimExpr& half) {
+          const PrimExpr to = mine + (half * 8 + floordiv(lane_, number(4))) * number(pitch) + j * 8 +
+                              floormod(lane_, number(4)) * 2,
+                         from = (i * number(across_) + j) * 4 + half * 2;
+          return each_lane(
+              2, [&](const PrimExpr& lane) { return store_to(results, to + lane, make_load(sums_, {from + lane})); });
+        });
+      });
+      Stmt stores = unrolled_loop("rows", kMatrixRows / at_once, [&](const PrimExpr& rows) {
+        const PrimExpr my_row = rows * number(at_once) + floordiv(lane_, number(in_row)),
+                       my_column = floormod(lane_, number(in_row)) * number(width);
+        const PrimExpr at_row = row + warp_row_ + i * number(kMatrixRows) + my_row,
+                       at_column = column + warp_column_ + my_column;
+        Stmt lanes = each_lane(width, [&](const PrimExpr& lane) {
+          const PrimExpr sum = make_load(results, {mine + my_row * number(pitch) + my_column + lane});
+          return contraction_.store(batch, at_row, at_column + lane, sum);
+        });
+        return guarded(is_inside(at_row, at_column), lanes);
+      });
+      return sequence({writes, barrier, stores, barrier});
+    });
+  }
+
+  PrimExpr is_inside(const PrimExpr& row, const PrimExpr& column) const {
+    const GemmAxes &m = contraction_.m, &n = contraction_.n;
+    PrimExpr out = bool_imm(true);
+    if (m.known < 0 || m.known % plan_->tile_m != 0) out = row < m.extent();
+    if (n.known < 0 || n.known % plan_->tile_n != 0) out = logical_and(out, column < n.extent());
+    return out;
   }
 
   /// A lane has two neighbours of a row, and of the row eight further on.

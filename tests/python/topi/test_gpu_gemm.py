@@ -203,6 +203,14 @@ def test_matrix_units_multiply_fp16_and_bf16():
         assert f"cp.async.wait_group {knobs['stages'] - 2};" in text
 
 
+def test_results_of_matrix_units_are_stored_by_16_bytes():
+    lib = build(matmul(1024, 1024, 1024, "float16", transpose_b=True), H200)
+    assert plan(lib, GEMM)["stores_wide"] and "*(tsr_vec<half, 8>*)(T_matmul" in source(lib)
+    assert source(lib).count("__syncwarp();") == 2
+    odd = build(matmul(1024, 1023, 1024, "float16", transpose_b=True), H200)
+    assert not plan(odd, GEMM)["stores_wide"] and "__syncwarp" not in source(odd)
+
+
 def test_matrix_units_multiply_int8():
     text = source(build(matmul(1024, 1024, 1024, "int8", transpose_b=True, out_dtype="int32"), H200))
     assert "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32" in text
