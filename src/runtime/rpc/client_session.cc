@@ -56,7 +56,7 @@ std::shared_ptr<ClientSession> ClientSession::find(int index) {
 
 void ClientSession::close() {
   std::lock_guard lock(mutex_);
-  if (is_closed_.exchange(true)) return;
+  if (is_closed_.exchange(1)) return;
   try {
     connection_.send_frame(frame_of(Code::Shutdown).take());
   } catch (const Error&) {  // it has gone already
