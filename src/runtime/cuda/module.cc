@@ -112,8 +112,8 @@ class CudaModule final : public ModuleBody {
       found.index_errors = CudaDevice::instance().watch_indices(device, info.checked_indices);
     if (!found.function)
       check(driver().cuModuleGetFunction(&found.function, load_on(device), info.name.c_str()), "finding " + info.name);
-    constexpr size_t kWithoutAsking = 48 << 10;
-    if (dynamic_shared_bytes > std::max(kWithoutAsking, found.shared_bytes)) {
+    // More than 48 kB are to be asked for, those of the kernel's own arrays among them.
+    if (dynamic_shared_bytes > found.shared_bytes) {
       check(driver().cuFuncSetAttribute(found.function, kMaxDynamicSharedSize, static_cast<int>(dynamic_shared_bytes)),
             "asking for " + std::to_string(dynamic_shared_bytes) + " bytes of shared memory");
       found.shared_bytes = dynamic_shared_bytes;
