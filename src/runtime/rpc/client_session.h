@@ -57,7 +57,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession>, privat
   double answer_timeout_ = 0;
   int index_ = -1;
   std::atomic<int> is_closed_ = 0;  // not of a byte, which RISC-V exchanges by a library call
-  std::mutex mutex_;  // of the connection: a request and its answer are one
+  std::mutex mutex_;                // of the connection: a request and its answer are one
   std::mutex pending_mutex_;
   std::vector<Handle> pending_;  // handles to free before the next request
 };
