@@ -77,11 +77,12 @@ double matrix_tile_cost(const RegisterTile& tile, int64_t steps) {
   // An instruction takes a cycle for each of its rows, in which two vectors could be multiplied. A register is loaded in eight,
   // most of them while others multiply.
   constexpr double kRow = 2, kLoad = 16, kVisibleLoad = 4, kStore = 6;
-  const int64_t loads = MatrixRows(tile.rows).registers + tile.vectors, rest = steps % kMatrixGroups;
+  const int64_t loads = MatrixRows(tile.rows).registers + tile.vectors, whole = steps / kMatrixGroups,
+                rest = steps % kMatrixGroups;
   const auto sums = static_cast<double>(tile.sums());
   const auto loaded = static_cast<double>(loads);
   const double step = std::max(kRow * sums + kVisibleLoad * loaded, kLoad * loaded);
-  return step * static_cast<double>(steps / kMatrixGroups) + TileCosts::tile + kStore * sums +
+  return step * static_cast<double>(whole) + TileCosts::tile + kStore * sums +
          static_cast<double>(rest * (tile.sums() + 2 * tile.rows));
 }
 
