@@ -153,7 +153,7 @@ class PipelineModule:
         self._results: dict[int, queue.SimpleQueue] = {}
         self._ready: list[Any] = []  # results of the oldest run that are there already
         self._values: dict[str, Any] = {}
-        self._runs = 0
+        self._runs = self._taken = 0  # how often it was run, and how many outputs were given
         self._connect(described)
         for stage in self._stages:
             stage.start()
@@ -225,7 +225,7 @@ class PipelineModule:
         Waits for them, looking every `sleep_interval` seconds; without `synchronize` the list is empty where they are not
         there yet. An error of a module is raised here.
         """
-        if self._runs_left() == 0:
+        if self._taken == self._runs:
             if synchronize:
                 raise RuntimeError("there is no output to wait for: call run() first")
             return []
@@ -246,11 +246,6 @@ class PipelineModule:
             if isinstance(each, Exception):
                 raise RuntimeError(f"a module of the pipeline failed: {each}") from each
         return outputs
-
-    _taken = 0
-
-    def _runs_left(self) -> int:
-        return self._runs - self._taken
 
     def get_input_pipeline_map(self, name: str) -> list[str]:
         """The number of the module that an input of the pipeline feeds, and the name of the input there (the first of several)."""
