@@ -1,6 +1,7 @@
 #include "frontend/load_model.h"
 
 #include <charconv>
+#include <optional>
 #include <random>
 
 #include "base/progress.h"
@@ -33,7 +34,7 @@ std::string native_suffixes() {
   std::string out;
   for (const ModelFormat& format : model_formats())
     for (const std::string& suffix : format.suffixes)
-      if (format.is_native) out += (out.empty() ? "." : ", .") + suffix;
+      if (format.load) out += (out.empty() ? "." : ", .") + suffix;
   return out;
 }
 
@@ -133,6 +134,10 @@ LoadedModel load_relay(const std::string& path, const LoadOptions& options) {
   return options.input_shapes.empty() ? out : with_shapes(std::move(out), options.input_shapes, path);
 }
 
+LoadedModel load_onnx_file(const std::string& path, const LoadOptions& options) {
+  return load_onnx(onnx::read_model(path, options.allow_links), options.input_shapes, path);
+}
+
 // ---- archives ----------------------------------------------------------------------------------------------------
 
 LoadedModel load_archive(const std::string& path, const LoadOptions& options) {
@@ -154,26 +159,35 @@ LoadedModel load_archive(const std::string& path, const LoadOptions& options) {
 
 const std::vector<ModelFormat>& model_formats() {
   static const std::vector<ModelFormat> formats{
-      {"keras", {"h5", "keras"}, false, "Keras", "python -m tf2onnx.convert (package tf2onnx)"},
-      {"onnx", {"onnx"}, true, "ONNX", ""},
-      {"pb", {"pb"}, false, "TensorFlow", "python -m tf2onnx.convert --graphdef (package tf2onnx)"},
-      {"tflite", {"tflite"}, false, "TFLite", "python -m tf2onnx.convert --tflite (package tf2onnx)"},
-      {"pytorch", {"pth", "zip", "pt"}, false, "PyTorch", "torch.onnx.export"},
-      {"paddle", {"pdmodel"}, false, "PaddlePaddle", "paddle2onnx"},
-      {"mxnet", {}, false, "MXNet", "mx.onnx.export_model"},
-      {"relay", {"relay"}, true, "Relay", ""},
+      {"keras", {"h5", "keras"}, "Keras", nullptr, "python -m tf2onnx.convert (package tf2onnx)"},
+      {"onnx", {"onnx"}, "ONNX", load_onnx_file},
+      {"pb", {"pb"}, "TensorFlow", nullptr, "python -m tf2onnx.convert --graphdef (package tf2onnx)"},
+      {"tflite", {"tflite"}, "TFLite", nullptr, "python -m tf2onnx.convert --tflite (package tf2onnx)"},
+      {"pytorch", {"pth", "zip", "pt"}, "PyTorch", nullptr, "torch.onnx.export"},
+      {"paddle", {"pdmodel"}, "PaddlePaddle", nullptr, "paddle2onnx"},
+      {"mxnet", {}, "MXNet", nullptr, "mx.onnx.export_model"},
+      {"relay", {"relay"}, "Relay", load_relay},
   };
   return formats;
 }
 
 std::string guess_model_format(const std::string& path) {
-  if (TarReader::is_tar(path)) return Package(path).kind == Package::Model ? "model" : "package";
+  bool is_directory = is_folder(path);
+  std::optional<MappedFile> content;
+  if (!is_directory) {
+    if (TarReader::is_tar(path)) return Package(path).kind == Package::Model ? "model" : "package";
+    content.emplace(path, "the model");
+  }
+  ModelFile file{path, content ? content->bytes() : std::string_view(), is_directory};
+  for (const ModelFormat& format : model_formats())
+    if (format.recognizes && format.recognizes(file)) return format.name;
+  if (is_directory) MappedFile(path, "the model");  // throws: it is a folder
   std::string suffix = suffix_of(path);
   for (const ModelFormat& format : model_formats())
     for (const std::string& known : format.suffixes)
       if (known == suffix) return format.name;
   throw Error(ValueError) << "cannot tell the format of the model " << path
-                          << " from its name; give --model-format, or a "
+                          << " from its content or name; give --model-format, or a "
                           << "name that ends in " << native_suffixes();
 }
 
@@ -215,40 +229,35 @@ InputShapes parse_input_shapes(std::string_view text) {
   return out;
 }
 
+LoadedModel finish_import(LoadedModel model, const InputShapes& shapes, const std::string& path) {
+  check_names(shapes, main_of(model.mod, path), path);
+  model.mod = relay::fold_constant_pass(false)(relay::infer_type(model.mod));
+  return model;
+}
+
 LoadedModel load_onnx(const onnx::Model& model, const InputShapes& input_shapes, const std::string& name) {
   onnx::ImportOptions import;
   import.shapes = input_shapes;
   onnx::Imported imported = onnx::import_model(model, import);
-  check_names(input_shapes, main_of(imported.mod, name), name);
-  IRModule mod = relay::infer_type(imported.mod);
-  mod = relay::fold_constant_pass(false)(mod);
-  return {mod, imported.params, "onnx"};
+  return finish_import({imported.mod, imported.params, "onnx"}, input_shapes, name);
 }
-
-namespace {
-
-/// Rejects a format that no importer reads.
-void require_importer(const std::string& path, const std::string& format) {
-  for (const ModelFormat& known : model_formats())
-    if (known.name == format && !known.is_native)
-      throw Error(MissingFrontend) << path << ": models of " << known.title
-                                   << " cannot be read yet; make an ONNX file of it, "
-                                   << "for example with " << known.instead << ", and compile that";
-}
-
-}  // namespace
 
 LoadedModel load_model(const std::string& path, const LoadOptions& options) {
   begin_stage("import");
-  require_importer(path, options.format);
-  MappedFile exists(path, "the model");  // says what is wrong before its format is thought about
-  std::string format = options.format.empty() ? guess_model_format(path) : options.format;
-  if (format == "onnx") return load_onnx(onnx::read_model(path, options.allow_links), options.input_shapes, path);
-  if (format == "relay") return load_relay(path, options);
+  if (!is_folder(path)) MappedFile exists(path, "the model");  // says what is wrong before its format is thought about
+  std::string format = options.format.empty() ? guess_model_format(path) : options.format, names;
   if (format == "model" || format == "package") return load_archive(path, options);
-  require_importer(path, format);
-  std::string names;
-  for (const ModelFormat& known : model_formats()) names += (names.empty() ? "" : ", ") + known.name;
+  for (const ModelFormat& known : model_formats()) {
+    names += (names.empty() ? "" : ", ") + known.name;
+    if (known.name != format) continue;
+    if (!known.load)
+      throw Error(MissingFrontend) << path << ": models of " << known.title
+                                   << " cannot be read yet; make an ONNX file of it, "
+                                   << "for example with " << known.instead << ", and compile that";
+    LoadedModel model = known.load(path, options);
+    model.format = format;
+    return model;
+  }
   throw Error(ValueError) << "there is no model format \"" << format << "\"; the formats are " << names;
 }
 

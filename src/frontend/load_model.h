@@ -1,7 +1,6 @@
 #pragma once
 // A model file of any known format as Relay.
 
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -14,16 +13,6 @@ struct Model;
 }
 
 namespace tessera {
-
-/// A format as `--model-format` names it.
-struct ModelFormat {
-  std::string name;
-  std::vector<std::string> suffixes;  // of its files, without the dot
-  bool is_native = false;             // read by the core; others are not read yet
-  std::string title, instead;         // the system it belongs to, and how to get an ONNX file from it
-};
-/// All of them: those of tvmc, and what this build adds.
-const std::vector<ModelFormat>& model_formats();
 
 using InputShapes = std::unordered_map<std::string, std::vector<int64_t>>;  // by name; -1 is a dynamic extent
 
@@ -43,8 +32,29 @@ struct LoadedModel {
   std::string format;           // "onnx", "relay", "model" (a tar that TVMCModel.save wrote)
 };
 
-/// The format of a file: its suffix, or "model" and "package" for tar archives of models and of compiled ones. A ValueError
-/// that asks for --model-format where the name does not tell.
+/// A file or a folder whose format is asked for.
+struct ModelFile {
+  const std::string& path;
+  std::string_view bytes;     // all of the file, mapped; empty for a folder
+  bool is_directory = false;  // a TensorFlow SavedModel is one
+};
+
+/// A format as `--model-format` names it.
+struct ModelFormat {
+  std::string name;
+  std::vector<std::string> suffixes;  // of its files, without the dot
+  std::string title;                  // the system it belongs to
+  // How it is read (`finish_import` ends it). Null: it is not read yet, and `instead` says how to get an ONNX file.
+  LoadedModel (*load)(const std::string& path, const LoadOptions& options) = nullptr;
+  std::string instead;
+  // True for contents that only this format has; null where only the suffix tells.
+  bool (*recognizes)(const ModelFile& file) = nullptr;
+};
+/// All of them: those of tvmc, and what this build adds.
+const std::vector<ModelFormat>& model_formats();
+
+/// The format of a file: by its content where a format has a mark of its own, else by its suffix; "model" and "package" for
+/// tar archives of models and of compiled ones. A ValueError that asks for --model-format where neither tells.
 std::string guess_model_format(const std::string& path);
 
 /// Reads a model. Stages are reported as progress (base/progress.h).
@@ -53,7 +63,10 @@ std::string guess_model_format(const std::string& path);
 /// random numbers, always the same, as tvmc does it. A format that cannot be read is a MissingFrontend error that
 /// says how to get an ONNX file; a compiled package an error that says to run it.
 LoadedModel load_model(const std::string& path, const LoadOptions& options = {});
-/// The same of an ONNX model in memory; `name` is what messages call it.
+/// An imported model as all of them are handed on: `shapes` name inputs that it has (an error otherwise), types are
+/// inferred, what is constant is computed.
+LoadedModel finish_import(LoadedModel model, const InputShapes& shapes, const std::string& path);
+/// An ONNX model in memory; `name` is what messages call it.
 LoadedModel load_onnx(const onnx::Model& model, const InputShapes& input_shapes, const std::string& name);
 
 }  // namespace tessera

@@ -25,6 +25,11 @@ ErrorKind file_error(int problem) {
   }
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
 MappedFile::MappedFile(const std::string& path, const std::string& what) {
   auto fail = [&](const std::string& why, int problem = errno) {
     throw Error(file_error(problem)) << "cannot read " << what << " " << path << ": " << why;

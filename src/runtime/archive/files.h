@@ -13,6 +13,9 @@ namespace tessera {
 /// The kind of error for what the system says of a file (`errno`): that of Python's class for it, all of them FileErrors.
 ErrorKind file_error(int problem);
 
+/// False also where there is nothing of that name.
+bool is_folder(const std::string& path);
+
 /// The bytes of a file, mapped: pages are read when they are looked at. A FileError names the file and what is wrong.
 class MappedFile {
  public:
