@@ -15,7 +15,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.c' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench-gpu gpu-bundle fuzz onnx-conformance test-frameworks bench bench-torch bench-ops bench-models format lint build-times wheel docs clean distclean
+.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench-gpu gpu-bundle fuzz onnx-conformance test-frameworks operators-by-framework bench bench-torch bench-ops bench-models format lint build-times wheel docs clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -139,8 +139,25 @@ bench: build  ## measurements of bench/
 	@echo "$(CURDIR)/python" > "$$(.venv-torch/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tessera.pth"
 	@touch $@
 
-test-frameworks: build .venv-torch/.installed  ## models exported from PyTorch against ONNX Runtime
-	@.venv-torch/bin/python -m pytest tests/frameworks
+# Other frameworks: one virtual environment each, of requirements-NAME.txt; some share one.
+FRAMEWORK ?=
+ENVIRONMENT = .venv-$(if $(filter tflite keras,$(FRAMEWORK)),tensorflow,$(FRAMEWORK))
+.venv-%/.installed: requirements-%.txt .venv/.installed
+	@test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-$*.txt
+	@echo "$(CURDIR)/python" > "$$(.venv-$*/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tessera.pth"
+	@touch $@
+
+ifeq ($(FRAMEWORK),)
+test-frameworks: build .venv-torch/.installed  ## models exported from PyTorch against ONNX Runtime; FRAMEWORK=name: of another framework
+	@.venv-torch/bin/python -m pytest tests/frameworks/*.py
+else
+test-frameworks: build $(ENVIRONMENT)/.installed
+	@$(ENVIRONMENT)/bin/python -m pytest tests/frameworks/$(FRAMEWORK)
+endif
+
+operators-by-framework: build $(ENVIRONMENT)/.installed  ## every operator of FRAMEWORK=name against it: docs/operators_by_framework.md
+	@$(ENVIRONMENT)/bin/python tools/framework_operators.py --framework $(FRAMEWORK) --write docs/operators_by_framework.md
 
 bench-torch: build .venv-torch/.installed  ## matmuls beside PyTorch, from a virtual environment of its own
 	@.venv-torch/bin/python bench/gemm.py
@@ -180,4 +197,4 @@ clean:  ## remove what was built; keep .venv
 	rm -rf build build-asan build-tsan build-wheel build-runtime dist python/tessera/lib python/tessera/_ffi*.so
 
 distclean: clean  ## remove .venv and stamps too
-	rm -rf .venv .venv-torch .make
+	rm -rf .venv .venv-* .make
