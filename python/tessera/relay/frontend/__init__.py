@@ -1,6 +1,7 @@
 """Importers of models of other frameworks."""
 
 from .change_datatype import ChangeDatatype
+from .keras import from_keras
 from .onnx import from_onnx
 
-__all__ = ["ChangeDatatype", "from_onnx"]
+__all__ = ["ChangeDatatype", "from_keras", "from_onnx"]

@@ -1,0 +1,218 @@
+#include "frontend/graph/importer.h"
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "base/stack.h"
+#include "ir/prim/ops.h"
+#include "ir/span_scope.h"
+#include "op/rules.h"
+#include "relay/make.h"
+#include "relay/output_names.h"
+#include "relay/type/type_of.h"
+
+namespace tessera::frontend {
+namespace {
+
+constexpr int kMaxDepth = 100;  // of graphs inside nodes
+constexpr size_t kMaxInputRank = 64;
+
+Type type_of_input(const GraphInput& input, const GraphOptions& options) {
+  std::vector<int64_t> shape = input.shape;
+  if (auto given = options.shapes.find(input.name); given != options.shapes.end()) shape = given->second;
+  else if (!input.has_shape)
+    throw Error(ValueError) << "the model does not say the shape of its input " << input.name << "; give it";
+  auto dtype = options.dtypes.find(input.name);
+  if (shape.size() > kMaxInputRank)
+    throw Error(ValueError) << "the input " << input.name << " has " << shape.size() << " dimensions; at most "
+                            << kMaxInputRank << " are supported";
+  Array<PrimExpr> extents;
+  for (int64_t extent : shape) {
+    if (extent > INT32_MAX)
+      throw Error(ValueError) << "the input " << input.name << " has a dimension of extent " << extent << "; at most "
+                              << INT32_MAX << " is supported";
+    extents.push_back(extent < 0 ? op::any_extent() : int_imm(DataType::Int(32), extent));
+  }
+  return TensorType(extents, dtype == options.dtypes.end() ? input.dtype : dtype->second);
+}
+
+void look_for_missing(const GraphModel& graph, const LayerTable& table, int depth, std::vector<UnsupportedNode>* out) {
+  if (depth > kMaxDepth)
+    throw Error(ValueError) << "graphs lie inside each other deeper than " << kMaxDepth << " levels";
+  for (const GraphNode& node : graph.nodes) {
+    for (const auto& inner : node.graphs) look_for_missing(*inner, table, depth + 1, out);
+    if (!table.count(node.op)) out->push_back({node.op, "", node.name, 0, "the operator is not supported"});
+  }
+}
+
+}  // namespace
+
+Expr LayerNode::operator[](size_t i) const {
+  if (!has(i)) invalid("input " + std::to_string(i) + " is missing");
+  return inputs_[i];
+}
+
+Expr LayerNode::weight(size_t i) const {
+  if (!has_weight(i)) invalid("weight " + std::to_string(i) + " is missing");
+  return importer_.param(node_.weights[i]);
+}
+
+Ints LayerNode::integers(std::string_view name, size_t count, int64_t otherwise) const {
+  Ints out = fields().integers(name, std::vector<int64_t>(count, otherwise));
+  if (out.size() == 1) out = Ints(count, out[0]);
+  if (out.size() != count)
+    invalid("\"" + std::string(name) + "\" has " + std::to_string(out.size()) + " numbers, not " +
+            std::to_string(count));
+  return out;
+}
+
+LayerTable table_of(std::initializer_list<LayerRows (*)()> families) {
+  LayerTable out;
+  for (auto family : families)
+    for (LayerRow& row : family()) out[row.op] = row.convert;
+  return out;
+}
+
+Expr GraphImporter::param(const std::string& name) {
+  if (auto known = params_.find(name); known != params_.end()) return known->second;
+  auto found = model_.params.find(name);
+  if (found == model_.params.end()) throw Error(ValueError) << "the model has no values of the parameter " << name;
+  Expr out = relay::make_constant(found->second);
+  if (!options_.freeze_params) {
+    relay::Var var = relay::make_local(String(name), relay::type_of(out));
+    param_vars_.push_back(var);
+    param_values_.set(String(name), found->second);
+    out = var;
+  }
+  params_.emplace(name, out);
+  return out;
+}
+
+const Expr& GraphImporter::value_of(const std::string& name, Values& values) {
+  if (const Expr* known = values.find_or_null(name)) return *known;
+  if (auto found = model_.params.find(name); found != model_.params.end()) {
+    values.define(found->first, param(name));
+    return values.find(name);
+  }
+  return values.find(name);  // an error
+}
+
+Exprs GraphImporter::convert(const GraphNode& node, const LayerConverter& converter, Exprs inputs) {
+  LayerNode layer(*this, node, std::move(inputs));
+  return converter(layer);
+}
+
+void GraphImporter::import_nodes(const GraphModel& graph, Values& values) {
+  for (const GraphNode& node : graph.nodes) {
+    auto converter = table_.find(node.op);
+    try {
+      Exprs inputs;
+      for (const std::string& name : node.inputs) {
+        inputs.push_back(name.empty() ? Expr(nullptr) : value_of(name, values));
+        if (!name.empty() && !inputs.back().defined())
+          throw Error(kFollowsUnsupported) << "the value \"" << name << "\" is not known";
+      }
+      if (converter == table_.end()) throw Error(kFollowsUnsupported) << "no converter, which is listed beforehand";
+      SpanScope span(node_span(node.name.empty() ? node.op : node.name));
+      const Values* outer = std::exchange(scope_, &values);
+      Exprs outputs;
+      try {
+        outputs = on_enough_stack([&] { return convert(node, converter->second, std::move(inputs)); });
+      } catch (const std::bad_alloc&) {
+        throw Error(ValueError) << node.op << ": its numbers ask for more memory than there is";
+      } catch (const std::length_error&) {
+        throw Error(ValueError) << node.op << ": its numbers ask for more memory than there is";
+      } catch (const std::out_of_range&) {
+        throw Error(ValueError) << node.op << ": the node has fewer inputs than its operator needs";
+      }
+      scope_ = outer;
+      for (size_t i = 0; i < node.outputs.size(); ++i) {
+        if (node.outputs[i].empty()) continue;
+        if (i >= outputs.size()) throw Error(OpNotImplemented) << node.op << ": output " << i << " is not supported";
+        values.define(node.outputs[i], relay::typed(outputs[i]));
+      }
+    } catch (Error& error) {
+      if (unsupported_) {
+        for (const std::string& name : node.outputs) values.define(name, Expr(nullptr));
+        if (error.kind() == kFollowsUnsupported) continue;
+        UnsupportedNode found;
+        found.op = node.op, found.node = node.name;
+        unsupported_.add(std::move(found), error);
+        continue;
+      }
+      error << "\n  in node " << node.op << (node.name.empty() ? "" : " " + node.name);
+      throw;
+    }
+  }
+}
+
+Exprs GraphImporter::import_graph(const GraphModel& graph, const Exprs& inputs) {
+  if (depth_ >= kMaxDepth)
+    throw Error(ValueError) << "graphs lie inside each other deeper than " << kMaxDepth << " levels";
+  if (inputs.size() != graph.inputs.size())
+    throw Error(ValueError) << "a graph inside a node takes " << graph.inputs.size() << " values and is given "
+                            << inputs.size();
+  ++depth_;
+  Values values(scope_);
+  for (size_t i = 0; i < inputs.size(); ++i) values.define(graph.inputs[i].name, inputs[i]);
+  import_nodes(graph, values);
+  Exprs out;
+  for (const std::string& name : graph.outputs) out.push_back(value_of(name, values));
+  --depth_;
+  return out;
+}
+
+ImportedGraph GraphImporter::run() {
+  Values values(nullptr);
+  Array<relay::Var> inputs;
+  for (const GraphInput& input : model_.inputs) {
+    relay::Var var = relay::make_local(String(input.name), type_of_input(input, options_));
+    inputs.push_back(var);
+    values.define(input.name, relay::typed(entering(input, var)));
+  }
+  import_nodes(model_, values);
+  ImportedGraph out;
+  if (unsupported_ && !unsupported_.empty()) return out;
+  Array<Expr> results;
+  Array<String> names;
+  for (const std::string& name : model_.outputs) {
+    results.push_back(leaving(value_of(name, values)));
+    names.push_back(String(name));
+  }
+  if (results.empty()) throw Error(ValueError) << "the model has no outputs";
+  Expr body = results.size() == 1 ? results[0] : relay::make_tuple(results);
+  for (const relay::Var& var : param_vars_) inputs.push_back(var);
+  GlobalVarNode main;
+  main.name_hint = "main";
+  out.mod.update(make(std::move(main)),
+                 relay::make_function(inputs, body, nullptr, {}, DictAttrs().with(relay::kOutputNames, names)));
+  out.params = param_values_;
+  return out;
+}
+
+std::vector<UnsupportedNode> without_converter(const GraphModel& model, const LayerTable& table) {
+  std::vector<UnsupportedNode> out;
+  look_for_missing(model, table, 0, &out);
+  return out;
+}
+
+void reject_missing(const GraphModel& model, const LayerTable& table) {
+  std::vector<UnsupportedNode> missing = without_converter(model, table);
+  if (missing.empty()) return;
+  std::set<std::string> names;
+  for (const UnsupportedNode& node : missing) names.insert(node.op);
+  Error error(OpNotImplemented);
+  error << "The following operators are not supported for frontend " << model.framework << ": ";
+  for (auto it = names.begin(); it != names.end(); ++it) error << (it == names.begin() ? "" : ", ") << *it;
+  for (const UnsupportedNode& node : missing)
+    if (names.erase(node.op)) error << "\n  in node " << node.op << " " << node.node;
+  throw error;
+}
+
+ImportedGraph import_graph_model(const GraphModel& model, const LayerTable& table, const GraphOptions& options) {
+  reject_missing(model, table);
+  return GraphImporter(model, table, options).run();
+}
+
+}  // namespace tessera::frontend
