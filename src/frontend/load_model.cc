@@ -5,6 +5,8 @@
 #include <random>
 
 #include "base/progress.h"
+#include "frontend/graph/importer.h"
+#include "frontend/keras/files.h"
 #include "frontend/onnx/importer.h"
 #include "ir/json/json.h"
 #include "ir/prim/ops.h"
@@ -138,6 +140,25 @@ LoadedModel load_onnx_file(const std::string& path, const LoadOptions& options) 
   return load_onnx(onnx::read_model(path, options.allow_links), options.input_shapes, path);
 }
 
+// ---- lists of layers --------------------------------------------------------------------------------------------
+
+/// A model whose weights become constants.
+LoadedModel loaded(const frontend::ImportedGraph& imported, const LoadOptions& options, const std::string& path) {
+  return finish_import({imported.mod, imported.params, ""}, options.input_shapes, path);
+}
+
+frontend::GraphOptions graph_options(const LoadOptions& options) {
+  frontend::GraphOptions out;
+  out.shapes = options.input_shapes;
+  return out;
+}
+
+LoadedModel load_keras(const std::string& path, const LoadOptions& options) {
+  MappedFile file(path, "the model");
+  return loaded(keras::import_keras(keras::read_file(file.bytes(), path), "NHWC", graph_options(options)), options,
+                path);
+}
+
 // ---- archives ----------------------------------------------------------------------------------------------------
 
 LoadedModel load_archive(const std::string& path, const LoadOptions& options) {
@@ -159,7 +180,12 @@ LoadedModel load_archive(const std::string& path, const LoadOptions& options) {
 
 const std::vector<ModelFormat>& model_formats() {
   static const std::vector<ModelFormat> formats{
-      {"keras", {"h5", "keras"}, "Keras", nullptr, "python -m tf2onnx.convert (package tf2onnx)"},
+      {"keras",
+       {"h5", "keras"},
+       "Keras",
+       load_keras,
+       "",
+       [](const ModelFile& file) { return keras::is_keras_file(file.bytes); }},
       {"onnx", {"onnx"}, "ONNX", load_onnx_file},
       {"pb", {"pb"}, "TensorFlow", nullptr, "python -m tf2onnx.convert --graphdef (package tf2onnx)"},
       {"tflite", {"tflite"}, "TFLite", nullptr, "python -m tf2onnx.convert --tflite (package tf2onnx)"},

@@ -163,7 +163,16 @@ Exprs GraphImporter::import_graph(const GraphModel& graph, const Exprs& inputs) 
   return out;
 }
 
+void GraphImporter::check_names() const {
+  std::string known;
+  for (const GraphInput& input : model_.inputs) known += (known.empty() ? "" : ", ") + input.name;
+  for (const auto& [name, shape] : options_.shapes)
+    if (std::none_of(model_.inputs.begin(), model_.inputs.end(), [&](auto& input) { return input.name == name; }))
+      throw Error(ValueError) << "the model has no input \"" << name << "\" to give a shape; its inputs are " << known;
+}
+
 ImportedGraph GraphImporter::run() {
+  check_names();
   Values values(nullptr);
   Array<relay::Var> inputs;
   for (const GraphInput& input : model_.inputs) {

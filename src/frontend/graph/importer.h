@@ -90,6 +90,7 @@ class GraphImporter {
 
  private:
   using Values = Scope<Expr>;
+  void check_names() const;  // of shapes that are given
   void import_nodes(const GraphModel& graph, Values& values);
   const Expr& value_of(const std::string& name, Values& values);
 

@@ -212,9 +212,12 @@ Exprs normalization(KerasLayer& in) {
     mean = in.weight(0), variance = in.weight(1);
   }
   Expr deviation = maximum(sqrt(variance), make_scalar(1e-7, DataType::Float(32)));
-  if (in.flag("invert")) return {add(multiply(in[0], deviation), mean)};
+  if (in.flag("invert")) in.unsupported("invert");
+  mean = reshape_to(mean, {-1}), deviation = reshape_to(deviation, {-1});
   return {divide(subtract(cast_if_needed(in, in[0], DataType::Float(32)), mean), deviation)};
 }
+
+Exprs layer_scale(KerasLayer& in) { return {multiply(in[0], in.weight(0))}; }
 
 Exprs lambda(KerasLayer& in) {
   in.unsupported("a Lambda layer holds Python code, which is not run; export the model without it");
@@ -272,6 +275,7 @@ KerasRows core_rows() {
       {"Identity", identity, Order::AsIs},
       {"Lambda", lambda},
       {"LayerNormalization", layer_norm},
+      {"LayerScale", layer_scale},
       {"LeakyReLU", leaky_relu, Order::AsIs},
       {"Normalization", normalization},
       {"PReLU", prelu},

@@ -130,7 +130,11 @@ ImportedGraph import_keras(const GraphModel& model, const std::string& layout, c
   LayerTable names;
   for (const auto& [name, row] : keras_rows()) names.emplace(name, nullptr);
   reject_missing(model, names);
-  return KerasImporter(model, names, moves, options).run();
+  GraphModel given = model;  // shapes of the configuration have their channels last
+  if (moves)
+    for (GraphInput& input : given.inputs)
+      if (input.shape.size() >= 4) std::rotate(input.shape.begin() + 1, input.shape.end() - 1, input.shape.end());
+  return KerasImporter(given, names, moves, options).run();
 }
 
 }  // namespace tessera::keras

@@ -24,9 +24,21 @@ Expr folded(KerasLayer& in, Binary op) {
   return out;
 }
 
+/// Functions that Keras 3 makes of operators on its tensors: numbers among the arguments stand in the call.
+template <Binary op>
+Exprs function(KerasLayer& in) {
+  if (in.size() == 2) return {op(in[0], in[1])};
+  const std::vector<ObjectRef> arguments = in.fields().object("call").list("args");
+  if (in.size() != 1 || arguments.size() != 2) in.unsupported("arguments other than two, tensors or numbers");
+  auto operand = [&](const ObjectRef& value) {
+    return value.as<MapNode>() ? in[0] : make_scalar(number_of(value, "an argument"), in.dtype(in[0]));
+  };
+  return {op(operand(arguments[0]), operand(arguments[1]))};
+}
+
 template <Binary op>
 Exprs merge(KerasLayer& in) {
-  return {folded(in, op)};
+  return in.size() == 1 && in.fields().has("call") ? function<op>(in) : Exprs{folded(in, op)};
 }
 
 Exprs subtract_layer(KerasLayer& in) {
@@ -72,18 +84,6 @@ Exprs dot(KerasLayer& in) {
   if (rank_a == 2 && rank_b == 3) gone.push_back(1);
   if (rank_b == 2) gone.push_back(2);
   return {gone.empty() ? out : squeeze(out, int_array(gone))};
-}
-
-/// Functions that Keras 3 makes of operators on its tensors: numbers among the arguments stand in the call.
-template <Binary op>
-Exprs function(KerasLayer& in) {
-  if (in.size() == 2) return {op(in[0], in[1])};
-  const std::vector<ObjectRef> arguments = in.fields().object("call").list("args");
-  if (in.size() != 1 || arguments.size() != 2) in.unsupported("arguments other than two, tensors or numbers");
-  auto operand = [&](const ObjectRef& value) {
-    return value.as<MapNode>() ? in[0] : make_scalar(number_of(value, "an argument"), in.dtype(in[0]));
-  };
-  return {op(operand(arguments[0]), operand(arguments[1]))};
 }
 
 }  // namespace

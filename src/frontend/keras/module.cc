@@ -1,7 +1,8 @@
 // The importer as a function that Python calls.
 
 #include "frontend/graph/python.h"
-#include "frontend/keras/keras.h"
+#include "frontend/keras/files.h"
+#include "runtime/archive/files.h"
 #include "runtime/registry.h"
 
 namespace tessera::keras {
@@ -14,7 +15,16 @@ Array<ObjectRef> import_config(const std::string& json, const Map<String, Array<
   return as_pair(import_keras(read_config(json, values), layout, graph_options(shapes)));
 }
 
-Globals keras_globals{{"frontend.keras.import_config", import_config}};
+Array<ObjectRef> import_file(const std::string& path, const std::string& layout,
+                             const Map<String, Array<PrimExpr>>& shapes) {
+  MappedFile file(path, "the model");
+  return as_pair(import_keras(read_file(file.bytes(), path), layout, graph_options(shapes)));
+}
+
+Globals keras_globals{
+    {"frontend.keras.import_config", import_config},
+    {"frontend.keras.import_file", import_file},
+};
 
 }  // namespace
 }  // namespace tessera::keras

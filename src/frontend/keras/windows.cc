@@ -104,7 +104,7 @@ Exprs conv_transpose(KerasLayer& in) {
     int64_t length = is_same ? strides[i] : std::max(window, strides[i]);
     if (!given.empty()) length = window + given[i] - (is_same ? 2 * (window / 2) : 0);
     const int64_t total = std::max<int64_t>(window - length, 0);
-    const int64_t before = given.empty() || !is_same ? total / 2 : std::min(window / 2, total);
+    const int64_t before = is_same ? total / 2 : 0;
     pads[i] = before, pads[i + spatial] = total - before, more[i] = std::max<int64_t>(length - window, 0);
   }
   Expr out = apply(in, "ConvTranspose", {x, kernel_first(in, kernel)},
@@ -152,9 +152,11 @@ Exprs upsampling(KerasLayer& in) {
   std::vector<double> scales{1, 1};
   for (int64_t times : size) scales.push_back(static_cast<double>(times));
   Expr factors = numbers_of(scales, {static_cast<int64_t>(scales.size())}, DataType::Float(32));
-  return {in.from_channels_second(
-      apply(in, "Resize", {x, nullptr, factors},
-            {{"mode", mode}, {"coordinate_transformation_mode", "half_pixel"}, {"cubic_coeff_a", -0.5}}))};
+  return {in.from_channels_second(apply(in, "Resize", {x, nullptr, factors},
+                                        {{"mode", mode},
+                                         {"coordinate_transformation_mode", "half_pixel"},
+                                         {"cubic_coeff_a", -0.5},
+                                         {"exclude_outside", 1}}))};
 }
 
 /// Numbers before and after each spatial dimension: 2, (2, 3) or ((1, 2), (3, 4)); of one dimension 2 or (1, 2).

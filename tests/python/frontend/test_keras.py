@@ -1,6 +1,7 @@
 """Keras models from their configuration and weights, against NumPy. `make test-frameworks FRAMEWORK=keras` asks Keras itself."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -224,3 +225,43 @@ def test_a_configuration_that_makes_no_sense_is_an_error(change, message):
     change(model)
     with pytest.raises((tessera.error.TVMError, ValueError), match=message):
         load(model, {})
+
+
+CORPUS = Path(__file__).resolve().parents[2] / "fuzz" / "corpus" / "keras_file"
+
+
+def small_by_hand(x):
+    """What the models in the corpus compute; weight number n is (0, 1, 2, ... + n) / 10 - 0.5."""
+    weights = [
+        (np.arange(np.prod(shape)) + n).reshape(shape) / 10 - 0.5 for n, shape in enumerate([(4, 3), 3, (3, 2), 2])
+    ]
+    return np.maximum(x @ weights[0] + weights[1], 0) @ weights[2] + weights[3]
+
+
+@pytest.mark.parametrize("name", ["small.keras", "small.h5"])
+def test_files_are_read_without_keras_and_known_by_their_content(name, tmp_path):
+    path = tmp_path / "model"
+    path.write_bytes((CORPUS / name).read_bytes())
+    mod, params, form = tessera.get_global_func("frontend.load_model")(str(path), "", {}, "")
+    assert form == "keras" and not params
+    x = tensor(1, 4)
+    out = relay.create_executor("graph", mod).evaluate()(x).numpy()
+    np.testing.assert_allclose(out, small_by_hand(x), rtol=1e-4, atol=1e-5)
+    mod, params = relay.frontend.from_keras(str(path), {"x": (3, 4)})
+    assert sorted(map(str, params)) == ["first.0", "first.1", "inner/second.0", "inner/second.1"]
+    assert [int(extent) for extent in mod["main"].params[0].type_annotation.shape] == [3, 4]
+
+
+@pytest.mark.parametrize("name", ["small.keras", "small.h5"])
+def test_damaged_files_are_errors(name, tmp_path):
+    whole = (CORPUS / name).read_bytes()
+    path = tmp_path / name
+    for size in range(0, len(whole) - 1, 1999):
+        path.write_bytes(whole[:size])
+        with pytest.raises((tessera.error.TVMError, ValueError, OSError)):
+            relay.frontend.from_keras(path)
+
+
+def test_shapes_of_unknown_inputs_are_an_error():
+    with pytest.raises(ValueError, match='no input "y" to give a shape; its inputs are x'):
+        load(sequential(layer("Dropout", "one"), shape=[1, 3]), {}, shapes={"y": [1, 3]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,15 +29,18 @@ def _weights(model: Any, path: str = "") -> Iterator[tuple[str, list[Any]]]:
 def from_keras(
     model: Any, shape: dict[str, Any] | None = None, layout: str = "NCHW"
 ) -> tuple[IRModule, dict[str, Any]]:
-    """A module and its parameters from a Keras model, of Keras 2 (`tf.keras`) or 3.
+    """A module and its parameters from a Keras model, of Keras 2 (`tf.keras`) or 3, or from its file (`.keras`, `.h5`).
 
     `shape` gives shapes of inputs by the names of input layers; what a model leaves open is a batch of one. With the layout
     "NCHW" images come in and go out with their channels second, with "NHWC" and "NDHWC" as Keras has them.
     """
+    shapes = {str(name): list(extents) for name, extents in (shape or {}).items()}
+    if isinstance(model, (str, os.PathLike)):
+        mod, params = get_global_func("frontend.keras.import_file")(os.fspath(model), layout, shapes)
+        return transform.InferType()(mod), dict(params.items())
     config = json.loads(model.to_json())
     config.setdefault("keras_version", _version(model))
     weights = {path: [array(np.ascontiguousarray(one)) for one in values] for path, values in _weights(model)}
-    shapes = {str(name): list(extents) for name, extents in (shape or {}).items()}
     mod, params = get_global_func("frontend.keras.import_config")(json.dumps(config), weights, layout, shapes)
     return transform.InferType()(mod), dict(params.items())
 
