@@ -1,11 +1,11 @@
 // The measurement core for other languages: building candidates with the whole pipeline, and runners.
 
+#include "driver/build_candidates.h"
 #include "driver/build_module.h"
 #include "driver/compile_model.h"
 #include "driver/relay_build.h"
 #include "runtime/containers.h"
 #include "runtime/registry.h"
-#include "tir/lower.h"
 #include "tune/measure.h"
 #include "tune/task.h"
 
@@ -37,6 +37,15 @@ class RunnerModule : public ModuleBody {
     return out;
   }
 
+  /// Runners of v0.10 report a lost device as the error of each candidate.
+  static tune::RunResult recorded(const std::function<tune::RunResult()>& act) {
+    try {
+      return act();
+    } catch (const Error& error) {
+      return {tune::MeasureError::RuntimeDevice, error.message(), {}};
+    }
+  }
+
   /// compare(path, path, function, timeout, device type, how many are inputs, shape, dtype, ...) gives [error, message].
   Any compare(Args args) {
     constexpr int kFirst = 6;
@@ -45,8 +54,10 @@ class RunnerModule : public ModuleBody {
     options.timeout = args[3].to<double>();
     options.device_type = args[4].to<int>();
     const auto inputs = static_cast<size_t>(std::max<int64_t>(args[5].to<int64_t>(), 0));
-    const tune::RunResult result = runner_->compare(args[0].to<std::string>(), args[1].to<std::string>(),
-                                                    args[2].to<std::string>(), specs_of(args, kFirst), inputs, options);
+    const tune::RunResult result = recorded([&] {
+      return runner_->compare(args[0].to<std::string>(), args[1].to<std::string>(), args[2].to<std::string>(),
+                              specs_of(args, kFirst), inputs, options);
+    });
     return Array<ObjectRef>{box(Any(static_cast<int>(result.error))), String(result.message)};
   }
 
@@ -58,7 +69,8 @@ class RunnerModule : public ModuleBody {
     tune::RunOptions options{args[2].to<double>(), args[3].to<int64_t>(), args[4].to<int64_t>(), args[5].to<int64_t>(),
                              args[6].to<int>()};
     const std::vector<tune::TensorSpec> specs = specs_of(args, kFirst);
-    tune::RunResult result = runner_->run(args[0].to<std::string>(), args[1].to<std::string>(), specs, options);
+    const tune::RunResult result =
+        recorded([&] { return runner_->run(args[0].to<std::string>(), args[1].to<std::string>(), specs, options); });
     std::string times(reinterpret_cast<const char*>(result.seconds.data()), result.seconds.size() * sizeof(double));
     return Array<ObjectRef>{box(Any(static_cast<int>(result.error))), String(result.message), Bytes(times)};
   }
@@ -66,21 +78,18 @@ class RunnerModule : public ModuleBody {
   std::unique_ptr<tune::CandidateRunner> runner_;
 };
 
-/// Compiles programs on all cores, those that are not lowered yet after lowering. What went wrong with each, "" where nothing did.
-Array<String> build_candidates(const Array<IRModule>& programs, const Array<String>& paths, const Target& target,
-                               int64_t threads, bool are_lowered) {
-  PassContext context = PassContext::current();
-  auto build_one = [&](const IRModule& each, const std::string& path) {
-    Map<Target, IRModule> by_target;
-    by_target.set(target, are_lowered ? each : lower_module(each, false, context));
-    export_library(build(by_target, host_of(target, nullptr), context), path);
-  };
+/// Builds candidates of a form (CandidateForm); gives [number of the error (0: none), message, seconds] of each.
+Array<ObjectRef> build_for_search(int64_t form, const Array<ObjectRef>& candidates, const Array<String>& paths,
+                                  const Target& target, int64_t threads, double timeout) {
   std::vector<std::string> files;
   for (const String& path : paths) files.push_back(path.str());
-  Array<String> out;
-  for (std::string& problem : tune::build_candidates({programs.begin(), programs.end()}, files, build_one,
-                                                     static_cast<size_t>(std::max<int64_t>(threads, 0))))
-    out.push_back(String(std::move(problem)));
+  const auto environment = kernel::CompileEnvironment::make(target, host_of(target, nullptr), PassContext::current());
+  Array<ObjectRef> out;
+  for (tune::BuildResult& result :
+       build_candidates(static_cast<CandidateForm>(form), candidates, files, environment,
+                        {static_cast<size_t>(std::max<int64_t>(threads, 0)), std::max(timeout, 0.0)}))
+    out.push_back(Array<ObjectRef>{number_boxes.box_int(static_cast<int64_t>(result.error)),
+                                   String(std::move(result.message)), number_boxes.box_float(result.seconds)});
   return out;
 }
 
@@ -124,10 +133,7 @@ std::string why_plans_do_not_fit(const relay::Function& primitive, const Target&
 Globals tune_globals{
     {"tune.ModelKernels", model_kernels},
     {"tune.WhyPlansDoNotFit", why_plans_do_not_fit},
-    {"tune.BuildCandidates", [](Array<IRModule> programs, Array<String> paths, Target target,
-                                int64_t threads) { return build_candidates(programs, paths, target, threads, true); }},
-    {"tune.BuildPrograms", [](Array<IRModule> programs, Array<String> paths, Target target,
-                              int64_t threads) { return build_candidates(programs, paths, target, threads, false); }},
+    {"tune.BuildCandidates", build_for_search},
     {"tune.LocalRunner",
      [](std::string program) { return make_module<RunnerModule>(tune::make_local_runner(program)); }},
     {"tune.RPCRunner",

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "base/progress.h"
+#include "driver/build_candidates.h"
 #include "driver/build_module.h"
-#include "driver/executor/kernel_library.h"
 
 namespace tessera {
 namespace {
@@ -28,10 +28,14 @@ CompileOptions with_records(CompileOptions options, const Map<String, ObjectRef>
 
 }  // namespace
 
-std::string worker_program() {
+std::string compiler_library() {
   Dl_info info;
-  if (!dladdr(reinterpret_cast<const void*>(&worker_program), &info) || !info.dli_fname) return "tessera-rpc-server";
-  const std::filesystem::path folder = std::filesystem::path(info.dli_fname).parent_path();
+  if (!dladdr(reinterpret_cast<const void*>(&compiler_library), &info) || !info.dli_fname) return "libtessera.so";
+  return std::filesystem::absolute(info.dli_fname).string();
+}
+
+std::string worker_program() {
+  const std::filesystem::path folder = std::filesystem::path(compiler_library()).parent_path();
   for (const auto& path : {folder.parent_path() / "bin" / "tessera-rpc-server", folder / "tessera-rpc-server"})
     if (std::filesystem::exists(path)) return path.string();
   throw Error(ValueError) << "the program tessera-rpc-server, which runs what is tuned, is not in "
@@ -51,11 +55,10 @@ ModelTuner::ModelTuner(const LoadedModel& model, TuneModelOptions options,
   const Target host = host_of(options_.compile.target, nullptr);
   const auto environment = kernel::CompileEnvironment::make(options_.compile.target, host, passes);
   tasks_ = tune::extract_tasks(before_.optimized, environment);
-  auto build = [environment, host](const IRModule& scheduled, const std::string& path) {
-    Map<Target, IRModule> programs;
-    programs.set(environment.target, scheduled);
-    const Map<Target, IRModule> lowered = relay::lower_kernels(programs, environment);
-    export_library(tessera::build(lowered, host, environment.passes), path);
+  const BuildLimits limits{options_.tune.threads, options_.build_timeout};
+  auto build = [environment, limits](const std::vector<IRModule>& programs, const std::vector<std::string>& paths) {
+    const Array<ObjectRef> candidates(programs.begin(), programs.end());
+    return build_candidates(CandidateForm::Kernel, candidates, paths, environment, limits);
   };
   tuner_ = std::make_unique<tune::Tuner>(tasks_, environment, build, *runner_, options_.tune);
   for (const std::string& file : options_.earlier) resumed_ += tuner_->resume(kernel::load_records(file));

@@ -12,10 +12,13 @@ namespace tessera {
 
 /// The process of this machine that runs candidates: the program beside the library.
 std::string worker_program();
+/// The library that this is in, which makes that program one that compiles.
+std::string compiler_library();
 
 struct TuneModelOptions {
   CompileOptions compile;
   tune::TuneOptions tune;
+  double build_timeout = 60;         // seconds of building a candidate
   std::string output;                // records are appended to this file
   std::vector<std::string> earlier;  // files of records that the search knows of
 };

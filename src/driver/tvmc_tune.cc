@@ -41,6 +41,7 @@ Map<String, ObjectRef> tune_model(const IRModule& mod, const Map<String, NDArray
   take_option(given, "repeat", &options.tune.run.repeat);
   take_option(given, "min_repeat_ms", &options.tune.run.min_repeat_ms);
   take_option(given, "timeout", &options.tune.run.timeout);
+  take_option(given, "build_timeout", &options.build_timeout);
   take_option(given, "parallel", &threads);
   take_option(given, "compare_seconds", &seconds);
   options.tune.threads = static_cast<size_t>(std::max<int64_t>(threads, 0));

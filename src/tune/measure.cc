@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/run_tasks.h"
 #include "runtime/ndarray.h"
 
 namespace tessera::tune {
@@ -73,35 +72,23 @@ bool agree(const NDArray& a, const NDArray& b) {
 
 }  // namespace
 
-std::vector<std::string> build_candidates(const std::vector<IRModule>& lowered, const std::vector<std::string>& paths,
-                                          const BuildFunction& build, size_t threads) {
-  ICHECK(lowered.size() == paths.size()) << "each candidate has a file";
-  std::vector<std::string> problems(lowered.size());
-  run_tasks(lowered.size(), threads ? threads : compile_threads(), [&](size_t i) {
-    try {
-      build(lowered[i], paths[i]);
-    } catch (const std::exception& error) {
-      problems[i] = error.what();
-      if (problems[i].empty()) problems[i] = "it cannot be built";
-    }
-  });
-  return problems;
-}
-
 RunResult CandidateRunner::guarded(const RunOptions& options,
                                    const std::function<RunResult(rpc::ClientSession&)>& act) {
-  std::shared_ptr<rpc::ClientSession> open;
-  try {
-    open = session();
-    open->set_answer_timeout(options.timeout);
-    return act(*open);
-  } catch (const Error& error) {
-    if (open && !open->is_closed()) return failed(MeasureError::RuntimeDevice, error.what());
-    std::string end = drop();
-    if (error.kind() == rpc::RpcTimeoutError)
-      return failed(MeasureError::RunTimeout, "it ran longer than " + to_text(options.timeout) + " s");
-    return failed(MeasureError::RuntimeDevice, end.empty() ? error.what() : "its process ended with " + end);
+  RunResult lost;
+  for (int tries = 1 + retries(); tries > 0; --tries) {
+    const std::shared_ptr<rpc::ClientSession> open = session();
+    try {
+      open->set_answer_timeout(options.timeout);
+      return act(*open);
+    } catch (const Error& error) {
+      if (!open->is_closed()) return failed(MeasureError::RuntimeDevice, error.what());
+      const std::string end = drop();
+      if (error.kind() == rpc::RpcTimeoutError)
+        return failed(MeasureError::RunTimeout, "it ran longer than " + to_text(options.timeout) + " s");
+      lost = failed(MeasureError::RuntimeDevice, end.empty() ? error.what() : "its process ended with " + end);
+    }
   }
+  return lost;
 }
 
 RunResult CandidateRunner::run(const std::string& path, const std::string& function,

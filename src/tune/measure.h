@@ -1,34 +1,14 @@
 #pragma once
-// The measurement core: candidates are built here on all cores and run elsewhere. A crash, a hang, too much memory or a wrong
+// The measurement core: candidates that were built (build.h) run in another process. A crash, a hang, too much memory or a wrong
 // command in a candidate is a result with an error, not the end of the search.
 
 #include <functional>
 
-#include "ir/module.h"
 #include "runtime/ndarray.h"
 #include "runtime/rpc/worker.h"
+#include "tune/measure_error.h"
 
 namespace tessera::tune {
-
-/// What became of a candidate; the numbers are those of v0.10's records.
-enum class MeasureError : int {
-  None = 0,
-  Instantiation = 1,
-  CompileHost = 2,
-  CompileDevice = 3,
-  RuntimeDevice = 4,
-  WrongAnswer = 5,
-  BuildTimeout = 6,
-  RunTimeout = 7,
-  Unknown = 8,
-};
-
-/// Writes the library of a lowered program into a file; handed in by who can compile.
-using BuildFunction = std::function<void(const IRModule& lowered, const std::string& path)>;
-
-/// What went wrong with each, "" where nothing did. `threads` at once; 0: as many as there are cores.
-std::vector<std::string> build_candidates(const std::vector<IRModule>& lowered, const std::vector<std::string>& paths,
-                                          const BuildFunction& build, size_t threads = 0);
 
 struct RunOptions {
   double timeout = 10;  // seconds, of loading and running one candidate
@@ -48,7 +28,8 @@ struct RunResult {
   std::vector<double> seconds;
 };
 
-/// Runs libraries in a session that it may have to open again.
+/// Runs libraries in a session that it may have to open again. Where none can be opened, an error ends the search: that is no fault of
+/// a candidate.
 class CandidateRunner {
  public:
   virtual ~CandidateRunner() = default;
@@ -66,6 +47,8 @@ class CandidateRunner {
   virtual Module load(rpc::ClientSession& session, const std::string& path) = 0;
   /// Ends a session that has failed; how it ended, where that is known.
   virtual std::string drop() = 0;
+  /// How often a candidate is tried again whose session was lost, where that may be the other machine's doing.
+  virtual int retries() const { return 0; }
 
  private:
   RunResult guarded(const RunOptions& options, const std::function<RunResult(rpc::ClientSession&)>& act);

@@ -42,7 +42,7 @@ class RpcCandidateRunner : public CandidateRunner {
     rpc::TrackerClient tracker(host_, port_);
     Array<ObjectRef> request{box(Any(static_cast<int>(rpc::TrackerCode::Request))), String(key_), String(""),
                              box(Any(priority_))};
-    auto answer = Any::of_object(parse_json(tracker.call(to_json(request))).get()).to<Array<ObjectRef>>();
+    auto answer = Any::of_object(parse_json(ask(tracker, to_json(request))).get()).to<Array<ObjectRef>>();
     if (answer.size() != 2) throw Error(rpc::RpcError) << "the tracker gave no server of the key " << key_;
     auto address = Any::of_object(answer[1].get()).to<Array<ObjectRef>>();
     if (address.size() != 3) throw Error(rpc::RpcError) << "the tracker gave no address of a server";
@@ -62,8 +62,20 @@ class RpcCandidateRunner : public CandidateRunner {
     session_.reset();
     return "";
   }
+  int retries() const override { return 1; }
 
  private:
+  std::string ask(rpc::TrackerClient& tracker, const std::string& request) {
+    constexpr double kWait = 120;  // seconds
+    try {
+      return tracker.call(request, rpc::after(kWait));
+    } catch (const Error& error) {
+      if (error.kind() != rpc::RpcTimeoutError) throw;
+      throw Error(rpc::RpcError) << "no server of the key " << key_ << " was free for " << kWait << " s; "
+                                 << "python -m tessera.exec.query_rpc_tracker shows those there are";
+    }
+  }
+
   std::string host_, key_;
   int port_, priority_;
   std::shared_ptr<rpc::ClientSession> session_;

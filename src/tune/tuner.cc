@@ -33,7 +33,7 @@ struct Removed {
 
 }  // namespace
 
-Tuner::Tuner(const std::vector<Task>& tasks, kernel::CompileEnvironment environment, BuildFunction build,
+Tuner::Tuner(const std::vector<Task>& tasks, kernel::CompileEnvironment environment, BuildPrograms build,
              CandidateRunner& runner, TuneOptions options)
     : environment_(std::move(environment)),
       build_(std::move(build)),
@@ -70,11 +70,11 @@ kernel::TuningRecord Tuner::record_of(const TaskSearch& search, const kernel::Re
   return out;
 }
 
-std::vector<std::string> Tuner::build_all(const TaskSearch& search, const std::vector<PrimFunc>& programs,
+std::vector<BuildResult> Tuner::build_all(const TaskSearch& search, const std::vector<PrimFunc>& programs,
                                           const std::vector<std::string>& paths) {
   std::vector<IRModule> modules;
   for (const PrimFunc& program : programs) modules.push_back(module_of(program, search.task().kernel.name));
-  return build_candidates(modules, paths, build_, options_.threads);
+  return build_(modules, paths);
 }
 
 size_t Tuner::measure(size_t at, std::vector<Trial> batch, TuneListener& listener) {
@@ -86,10 +86,10 @@ size_t Tuner::measure(size_t at, std::vector<Trial> batch, TuneListener& listene
     paths.push_back(folder_.file(std::to_string(files_++) + ".so"));
   }
   const Removed removed{paths};
-  const std::vector<std::string> problems = build_all(search, programs, paths);
+  const std::vector<BuildResult> built = build_all(search, programs, paths);
   for (size_t i = 0; i < batch.size(); ++i) {
-    RunResult result{MeasureError::CompileHost, problems[i], {}};
-    if (problems[i].empty())
+    RunResult result{built[i].error, built[i].message, {}};
+    if (result.error == MeasureError::None)
       result = runner_.run(paths[i], search.task().kernel.name, search.task().args, options_.run);
     if (result.error == MeasureError::None && result.seconds.empty()) result.error = MeasureError::Unknown;
     Trial trial = std::move(batch[i]);
@@ -155,8 +155,8 @@ std::vector<Winner> Tuner::confirm(TuneListener& listener) {
     std::vector<PrimFunc> programs;
     for (const kernel::RecordedPlans& plans : {plans_of(task.decisions), search.best().plans})
       programs.push_back(kernel::program_of(task.kernel, environment_, {plans}));
-    const std::vector<std::string> problems = build_all(search, programs, paths);
-    if (!problems[0].empty() || !problems[1].empty()) continue;
+    const std::vector<BuildResult> built = build_all(search, programs, paths);
+    if (built[0].error != MeasureError::None || built[1].error != MeasureError::None) continue;
     const RunResult answer =
         runner_.compare(paths[0], paths[1], task.kernel.name, task.args, task.inputs, options_.run);
     std::vector<double> times[2], ratios;

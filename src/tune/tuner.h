@@ -8,6 +8,7 @@
 
 #include "kernel/record_lines.h"
 #include "runtime/archive/files.h"
+#include "tune/build.h"
 #include "tune/task_search.h"
 
 namespace tessera::tune {
@@ -45,7 +46,7 @@ struct Winner {
 
 class Tuner {
  public:
-  Tuner(const std::vector<Task>& tasks, kernel::CompileEnvironment environment, BuildFunction build,
+  Tuner(const std::vector<Task>& tasks, kernel::CompileEnvironment environment, BuildPrograms build,
         CandidateRunner& runner, TuneOptions options);
 
   /// What earlier runs measured of these kernels on this machine. Gives how many measurements those are.
@@ -69,11 +70,11 @@ class Tuner {
   bool is_over(TuneListener& listener) const;
   std::string target_text(const TaskSearch& search) const;
   kernel::TuningRecord record_of(const TaskSearch& search, const kernel::RecordedPlans& plans) const;
-  std::vector<std::string> build_all(const TaskSearch& search, const std::vector<PrimFunc>& programs,
+  std::vector<BuildResult> build_all(const TaskSearch& search, const std::vector<PrimFunc>& programs,
                                      const std::vector<std::string>& paths);
 
   kernel::CompileEnvironment environment_;
-  BuildFunction build_;
+  BuildPrograms build_;
   CandidateRunner& runner_;
   TuneOptions options_;
   std::vector<TaskSearch> tasks_;

@@ -15,7 +15,6 @@ import numpy as np
 from .._ffi.registry import register_object
 from ..autotvm.measure import measure_methods as _core
 from ..contrib.utils import tempdir
-from ..driver import lower
 from ..runtime.object import Object
 from ..target import Target
 from . import _ffi_api
@@ -232,7 +231,8 @@ def _folder() -> Any:
 
 
 class LocalBuilder(ProgramBuilder):
-    """Builds in this process, on `n_parallel` cores. `build_func` is "default", "ndk" or a function of `export_library`."""
+    """Builds in processes of the compiler, `n_parallel` at once. A state that takes longer than `timeout` seconds has the error
+    BUILD_TIMEOUT. `build_func` is "default", "ndk" or a function of `export_library`, which is called here."""
 
     def __init__(
         self, timeout: int = 15, n_parallel: int = multiprocessing.cpu_count(), build_func: Any = "default"
@@ -242,32 +242,25 @@ class LocalBuilder(ProgramBuilder):
 
     def build(self, measure_inputs: Any, verbose: int = 1) -> list[BuildResult]:
         """Libraries of all inputs."""
-        start = time.time()
-        lowered: list[Any] = []
-        for inp in measure_inputs:
+        results: list[Any] = [None] * len(measure_inputs)
+        waiting: list[tuple[int, Any, str, float]] = []
+        for i, inp in enumerate(measure_inputs):
+            start = time.time()
             try:
                 task = inp.task
                 with Target(task.target, task.target_host) if task.target_host else task.target:
-                    sch, args = task.compute_dag.apply_steps_from_state(inp.state, task.layout_rewrite_option)
-                    lowered.append((lower(sch, args, name=_core._FUNCTION), args))
+                    scheduled = task.compute_dag.apply_steps_from_state(inp.state, task.layout_rewrite_option)
             except Exception as error:
-                lowered.append(str(error) or "it cannot be scheduled")
-        waiting = []
-        for i, each in enumerate(lowered):
-            if isinstance(each, str):
+                message = str(error) or "it cannot be scheduled"
+                results[i] = BuildResult("", [], MeasureErrorNo.INSTANTIATION_ERROR, message, time.time() - start)
                 continue
             path = _folder().relpath(f"candidate_{next(_candidates)}.so")
-            waiting.append((i, each[0], path, each[1]))
-        results: list[Any] = [
-            BuildResult("", [], MeasureErrorNo.INSTANTIATION_ERROR, each if isinstance(each, str) else "", 0.0)
-            for each in lowered
-        ]
+            waiting.append((i, scheduled, path, time.time() - start))
         if waiting:
-            problems = self._builder._compile(measure_inputs[0].task.target, waiting)
-            seconds = (time.time() - start) / len(waiting)
-            for (i, _, path, args), problem in zip(waiting, problems):
-                code = MeasureErrorNo.COMPILE_HOST if problem else MeasureErrorNo.NO_ERROR
-                results[i] = BuildResult(path, args, code, problem, seconds)
+            target = measure_inputs[0].task.target
+            built = self._builder.build_schedules([each[1] for each in waiting], [each[2] for each in waiting], target)
+            for (i, (_, args), path, seconds), one in zip(waiting, built):
+                results[i] = BuildResult(path, args, one.error, one.message, seconds + one.seconds)
         if verbose >= 1:
             print("".join("." if not each.error_no else "E" for each in results), flush=True)
         return results

@@ -1,15 +1,18 @@
 #include "runtime/rpc/worker.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "runtime/archive/files.h"
 #include "runtime/rpc/server_session.h"
@@ -17,6 +20,31 @@
 extern char** environ;
 
 namespace tessera::rpc {
+namespace {
+
+/// Ends this process when the other side of its socket goes, whatever it is doing then. (A signal on the parent's death would come
+/// when the thread ends that started this process.)
+void end_with_client(int fd) {
+  std::thread([fd] {
+    pollfd watched{fd, POLLRDHUP, 0};
+    while (poll(&watched, 1, -1) < 0 && errno == EINTR) {}
+    _exit(0);
+  }).detach();
+}
+
+/// Memory that is not there is an error of what asked for it; where the system has to end a process, it is this one.
+void yield_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  rlimit limit{};
+  if (pages > 0 && getrlimit(RLIMIT_DATA, &limit) == 0) {
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, static_cast<rlim_t>(pages) * static_cast<rlim_t>(bytes));
+    setrlimit(RLIMIT_DATA, &limit);
+  }
+  if (Descriptor score(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score.get() >= 0)
+    (void)!write(score.get(), "1000", 4);
+}
+
+}  // namespace
 
 WorkerProcess::WorkerProcess(const std::vector<std::string>& words) {
   int ends[2];
@@ -60,7 +88,8 @@ std::string WorkerProcess::end() {
 }
 
 void serve_worker(int fd) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  end_with_client(fd);
+  yield_memory();
   Connection connection(Descriptor(fd), "the client");
   serve_session(connection);
 }

@@ -17,6 +17,7 @@ from ...driver import build as build_module
 from ...driver import lower
 from ...runtime import ShapeTuple
 from ..task.space import InstantiationError
+from .build import Built, Form, TookTooLong, build_candidates, call_within
 from .measure import Builder, MeasureErrorNo, MeasureResult, Runner
 
 __all__ = ["BuildResult", "LocalBuilder", "LocalRunner", "RPCRunner", "request_remote"]
@@ -38,9 +39,10 @@ def _failure(kind: MeasureErrorNo, error: Any, seconds: float = 0.0) -> MeasureR
 
 
 class LocalBuilder(Builder):
-    """Builds in this process: configurations are scheduled one after the other, compiled and linked on all cores.
+    """Builds in processes of the compiler, `n_parallel` at once (None: as many as there are cores). A configuration whose template, lowering
+    or code takes longer than `timeout` seconds has the error BUILD_TIMEOUT; one that ends its process has COMPILE_HOST.
 
-    `build_func` is "default" (the built-in linker), "ndk", or a function as `export_library` takes it.
+    `build_func` is "default" (the built-in linker), "ndk", or a function as `export_library` takes it, which is called here.
     """
 
     def __init__(
@@ -63,31 +65,60 @@ class LocalBuilder(Builder):
 
     def build(self, measure_inputs: Any) -> list[Any]:
         """Libraries of all inputs."""
-        start = time.time()
         self._build_references(measure_inputs)
         results: list[Any] = [None] * len(measure_inputs)
-        waiting: list[tuple[int, Any, str, Any]] = []
+        waiting: list[tuple[int, Any, str, Any, float]] = []
         for i, inp in enumerate(measure_inputs):
+            start = time.time()
             try:
                 with inp.target:
-                    schedule, args = inp.task.instantiate(inp.config)
-                    lowered = lower(schedule, args, name=_FUNCTION)
+                    schedule, args = call_within(self.timeout, inp.task.instantiate, inp.config)
+                info = tuple((tuple(int(extent) for extent in arg.shape), arg.dtype) for arg in args)
             except InstantiationError as error:
                 results[i] = _failure(MeasureErrorNo.INSTANTIATION_ERROR, error)
+                continue
+            except TookTooLong as error:
+                results[i] = _failure(MeasureErrorNo.BUILD_TIMEOUT, f"the template: {error}", self.timeout)
                 continue
             except Exception as error:
                 results[i] = _failure(MeasureErrorNo.COMPILE_HOST, error)
                 continue
-            self._count += 1
-            info = tuple((tuple(int(extent) for extent in arg.shape), arg.dtype) for arg in args)
-            waiting.append((i, lowered, self._folder.relpath(f"candidate_{self._count}.so"), info))
+            path = self._path("candidate")
+            waiting.append((i, (schedule, args), path, info, time.time() - start))
         if waiting:
-            problems = self._compile(measure_inputs[0].target, waiting)
-            seconds = (time.time() - start) / len(waiting)
-            for (i, _, path, info), problem in zip(waiting, problems):
-                failed = _failure(MeasureErrorNo.COMPILE_HOST, problem, seconds) if problem else None
+            target = measure_inputs[0].target
+            built = self.build_schedules([each[1] for each in waiting], [each[2] for each in waiting], target)
+            for (i, _, path, info, seconds), one in zip(waiting, built):
+                seconds += one.seconds
+                failed = _failure(MeasureErrorNo(one.error), one.message, seconds) if one.error else None
                 results[i] = failed or BuildResult(path, info, None, seconds)
         return results
+
+    def build_schedules(self, schedules: Any, paths: list[str], target: Any) -> list[Built]:
+        """The libraries of schedules with their arguments; the function in each is `default_function`."""
+        if self.build_func is None:
+            candidates = [[schedule, list(args), _FUNCTION] for schedule, args in schedules]
+            return build_candidates(Form.SCHEDULE, candidates, paths, target, self.n_parallel, self.timeout)
+        return [self._build_by_function(sch, args, path, target) for (sch, args), path in zip(schedules, paths)]
+
+    def _build_by_function(self, schedule: Any, args: Any, path: str, target: Any) -> Built:
+        def build() -> None:
+            with target:
+                lowered = lower(schedule, args, name=_FUNCTION)
+            build_module(lowered, target=target).export_library(path, self.build_func)
+
+        start = time.time()
+        try:
+            call_within(self.timeout, build)
+            return Built(0, "", time.time() - start)
+        except TookTooLong as error:
+            return Built(MeasureErrorNo.BUILD_TIMEOUT, f"building it: {error}", self.timeout)
+        except Exception as error:
+            return Built(MeasureErrorNo.COMPILE_HOST, str(error) or "it cannot be built", time.time() - start)
+
+    def _path(self, kind: str) -> str:
+        self._count += 1
+        return str(self._folder.relpath(f"{kind}_{self._count}.so"))
 
     def _build_references(self, measure_inputs: Any) -> None:
         """Where the runner compares results: a library of each task without a schedule, by workload."""
@@ -100,30 +131,15 @@ class LocalBuilder(Builder):
             references[inp.task.workload] = None
             try:
                 with inp.target:
-                    _, args = inp.task.instantiate(inp.config)
-                    outputs = [arg for arg in args if isinstance(arg.op, te.ComputeOp)]
-                    plain = lower(te.create_schedule([out.op for out in outputs]), args, name=_FUNCTION)
+                    _, args = call_within(self.timeout, inp.task.instantiate, inp.config)
+                outputs = [arg for arg in args if isinstance(arg.op, te.ComputeOp)]
+                plain = te.create_schedule([out.op for out in outputs])
             except Exception:  # the candidate itself will say what is wrong
                 references.pop(inp.task.workload)
                 continue
-            self._count += 1
-            path = self._folder.relpath(f"reference_{self._count}.so")
-            if not self._compile(inp.target, [(0, plain, path, None)])[0]:
+            path = self._path("reference")
+            if not self.build_schedules([(plain, args)], [path], inp.target)[0].error:
                 references[inp.task.workload] = path, len(args) - len(outputs)
-
-    def _compile(self, target: Any, waiting: list[tuple[int, Any, str, Any]]) -> list[str]:
-        if self.build_func is None:
-            modules, paths = [each[1] for each in waiting], [each[2] for each in waiting]
-            compile_all = get_global_func("tune.BuildCandidates")
-            return [str(problem) for problem in compile_all(modules, paths, target, self.n_parallel or 0)]
-        problems = []
-        for _, lowered, path, _ in waiting:
-            try:
-                build_module(lowered, target=target).export_library(path, self.build_func)
-                problems.append("")
-            except Exception as error:
-                problems.append(str(error) or "it cannot be built")
-        return problems
 
 
 def _device_and_args(target: Any, arg_info: Any) -> tuple[int, list[Any]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from ..._ffi.registry import get_global_func
+from ...autotvm.measure.build import Form, TookTooLong, build_candidates, call_within
 from ...contrib.tar import tar
 from ...driver import build
 from ...ir import IRModule
@@ -32,9 +33,11 @@ def default_export(mod: Module) -> str:
 
 
 class LocalBuilder(Builder):
-    """Builds in this process, on all cores (`max_workers` of them). Builds have no time limit.
+    """Builds in processes of the compiler, `max_workers` at once (None: as many as there are cores). A candidate that takes longer
+    than `timeout_sec` has an error.
 
-    `f_build(mod, target, params)` and `f_export(module)`, functions or names of such, build one candidate after another.
+    `f_build(mod, target, params)` and `f_export(module)`, functions or names of such, build one candidate after another in this
+    process.
     """
 
     def __init__(
@@ -66,20 +69,23 @@ class LocalBuilder(Builder):
             folders = [tempfile.mkdtemp(prefix=CANDIDATE_FOLDER) for _ in group]
             paths = [os.path.join(folder, "candidate.so") for folder in folders]
             mods = [build_inputs[i].mod for i in group]
-            compile_all = get_global_func("tune.BuildPrograms")
-            problems = compile_all(mods, paths, build_inputs[group[0]].target, self.max_workers)
-            for i, path, problem in zip(group, paths, problems):
-                failed = str(problem)
-                if failed:
-                    os.rmdir(os.path.dirname(path)) if not os.path.exists(path) else None
-                results[i] = BuilderResult(None, f"LocalBuilder: {failed}") if failed else BuilderResult(path, None)
+            target = build_inputs[group[0]].target
+            built = build_candidates(Form.PROGRAM, mods, paths, target, self.max_workers, self.timeout_sec)
+            for i, path, one in zip(group, paths, built):
+                if one.error:
+                    shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+                results[i] = BuilderResult(None, f"LocalBuilder: {one.message}") if one.error else BuilderResult(path, None)
         return [each for each in results if each is not None]
 
     def _build_one(self, build_input: BuilderInput) -> BuilderResult:
         try:
-            do_build = get_global_func_with_default_on_worker(self.f_build, default_build)
-            do_export = get_global_func_with_default_on_worker(self.f_export, default_export)
-            module = do_build(build_input.mod, build_input.target, build_input.params)
-            return BuilderResult(str(do_export(module)), None)
+            return BuilderResult(str(call_within(self.timeout_sec, self._export, build_input)), None)
+        except TookTooLong:
+            return BuilderResult(None, f"LocalBuilder: Timeout, killed after {self.timeout_sec} seconds")
         except Exception as error:
             return BuilderResult(None, f"LocalBuilder: An exception occurred\n{error}")
+
+    def _export(self, build_input: BuilderInput) -> Any:
+        do_build = get_global_func_with_default_on_worker(self.f_build, default_build)
+        do_export = get_global_func_with_default_on_worker(self.f_export, default_export)
+        return do_export(do_build(build_input.mod, build_input.target, build_input.params))

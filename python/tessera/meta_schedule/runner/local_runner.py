@@ -11,6 +11,7 @@ from typing import Any
 
 from ..._ffi.registry import get_global_func
 from ..._ffi.runtime_ctypes import DataType
+from ...autotvm.measure.build import TookTooLong, call_within
 from ...runtime import Device, Module, ShapeTuple, device, load_module
 from ..utils import get_global_func_with_default_on_worker
 from .config import EvaluatorConfig
@@ -75,8 +76,8 @@ class _CoreRunner(Runner):
 class LocalRunner(_CoreRunner):
     """Runs in a worker process of this machine, which is started once, and again after a crash or a time limit.
 
-    Functions of one's own (`f_alloc_argument`, `f_run_evaluator`, `f_cleanup`, or names of such) run in this process,
-    without a time limit.
+    Functions of one's own (`f_alloc_argument`, `f_run_evaluator`, `f_cleanup`, or names of such) run in this process;
+    they are given up after `timeout_sec` too.
     """
 
     def __init__(
@@ -110,16 +111,22 @@ class LocalRunner(_CoreRunner):
         alloc = get_global_func_with_default_on_worker(self.f_alloc_argument, default_alloc_argument)
         evaluate = get_global_func_with_default_on_worker(self.f_run_evaluator, default_run_evaluator)
         cleanup = get_global_func_with_default_on_worker(self.f_cleanup, default_cleanup)
-        try:
+
+        def run() -> Any:
             try:
                 module = load_module(runner_input.artifact_path)
                 dev = device(runner_input.device_type, 0)
                 infos = [info.as_json() for info in runner_input.args_info]
                 repeated = alloc(dev, infos, self.alloc_repeat)
-                costs = evaluate(module, dev, self.evaluator_config, repeated)
+                return evaluate(module, dev, self.evaluator_config, repeated)
             finally:
                 cleanup()
+
+        try:
+            costs = call_within(self.timeout_sec, run)
             return LocalRunnerFuture([float(each) for each in costs], None)
+        except TookTooLong:
+            return LocalRunnerFuture(None, f"LocalRunner: Timeout, killed after {self.timeout_sec} seconds")
         except Exception as error:
             return LocalRunnerFuture(None, f"LocalRunner: An exception occurred\n{error}")
 

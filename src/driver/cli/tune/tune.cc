@@ -29,7 +29,7 @@ struct Tune {
   RunnerFlags runner;
   tune::TuneOptions options;
   std::string output, report, tuner = "xgb", target_host;
-  double minutes = 0, compare_seconds = 2;
+  double minutes = 0, compare_seconds = 2, build_timeout = TuneModelOptions{}.build_timeout;
   int threads = 0;
   int64_t trials = -1;
   bool resume = false, json = false, is_auto_scheduler = false;
@@ -85,6 +85,7 @@ struct Tune {
     out.tune.seconds = minutes * 60;
     constexpr int64_t kTrials = 1000;
     out.tune.trials = trials >= 0 ? trials : minutes > 0 ? 0 : kTrials;
+    out.build_timeout = build_timeout;
     out.output = output;
     if (!flags.tuning_records.empty()) out.earlier.push_back(flags.tuning_records);
     if (resume && std::filesystem::exists(output)) out.earlier.push_back(output);
@@ -180,8 +181,11 @@ void add_tune(CLI::App& app) {
   tune->add_option("--min-repeat-ms", options.run.min_repeat_ms, "Milliseconds that a measurement takes at least")
       ->check(CLI::Range(int64_t{0}, int64_t{100000}))
       ->capture_default_str();
-  tune->add_option("--timeout", options.run.timeout, "Seconds after which a candidate is given up")
+  tune->add_option("--timeout", options.run.timeout, "Seconds after which running a candidate is given up")
       ->check(CLI::Range(0.1, 100000.0))
+      ->capture_default_str();
+  tune->add_option("--build-timeout", command->build_timeout, "Seconds after which building a candidate is given up")
+      ->check(CLI::Range(0.01, 100000.0))
       ->capture_default_str();
   tune->add_option("--parallel", options.threads, "Candidates that are built at once; 0: as many as there are cores")
       ->check(CLI::Range(size_t{0}, size_t{4096}));

@@ -1,5 +1,5 @@
 // tessera-rpc-server: an RPC server that needs the runtime alone, for machines without a compiler; with two numbers instead of
-// flags it is the worker of a WorkerProcess, which serves one session on a socket that it inherits.
+// flags (but for --load-library) it is the worker of a WorkerProcess, which serves one session on a socket that it inherits.
 
 #include <dlfcn.h>
 
@@ -26,6 +26,8 @@ int number(const char* flag, const std::string& text) {
     throw Error(ValueError) << flag << " is a number of a port, not \"" << text << "\"";
   return static_cast<int>(value);
 }
+
+bool is_number(const char* word) { return *word && std::strspn(word, "0123456789") == std::strlen(word); }
 
 void load_libraries(const std::string& paths) {
   for (size_t begin = 0; begin < paths.size();) {
@@ -71,8 +73,10 @@ rpc::ServerOptions parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    if (argc == 3 && std::strspn(argv[1], "0123456789") == std::strlen(argv[1])) {
-      rpc::serve_worker(std::atoi(argv[1]));
+    const bool loads = argc == 5 && std::string_view(argv[1]) == "--load-library";
+    if ((argc == 3 || loads) && is_number(argv[argc - 2])) {
+      if (loads) load_libraries(argv[2]);
+      rpc::serve_worker(std::atoi(argv[argc - 2]));
       return 0;
     }
     if (argc > 1 && std::string_view(argv[1]) == "--help") return std::fputs(kUsage, stdout), 0;
