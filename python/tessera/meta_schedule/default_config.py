@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from ..contrib.boosted_trees import find_xgboost
 from ..ir import IRModule
 from ..target import Target
 from ..tir import PrimFunc
 from .builder import Builder, LocalBuilder
 from .cost_model import CostModel, RandomModel, XGBModel
-from .cost_model.xgb_model import _find_xgboost
 from .database import Database, JSONDatabase
 from .feature_extractor import PerStoreFeature
 from .measure_callback import AddToDatabase, EchoStatistics, MeasureCallback, RemoveBuildArtifact, UpdateCostModel
@@ -124,11 +124,11 @@ def callbacks(measure_callbacks: list[MeasureCallback] | None) -> list[MeasureCa
 
 
 def cost_model(cost_model: CostModel | None, adpative_training: bool | None) -> CostModel:
-    """A cost model: XGBModel; without the package xgboost a random one, and it says so."""
+    """A cost model: XGBModel; without xgboost a random one, and it says so."""
     if cost_model is not None:
         return _expect(cost_model, CostModel, "cost_model")
-    if _find_xgboost() is None:
-        logger.warning("the package xgboost is not installed: candidates are scored at random")
+    if find_xgboost() is None:
+        logger.warning("xgboost is not installed: candidates are scored at random")
         return random_model()
     learned: Any = XGBModel(
         extractor=PerStoreFeature(), adaptive_training=adpative_training is None or adpative_training

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 
@@ -11,6 +10,7 @@ import pytest
 import tessera
 from tessera import autotvm, rpc, te, tir
 from tessera.autotvm.measure import MeasureErrorNo, MeasureInput, create_measure_batch
+from tessera.contrib.boosted_trees import find_xgboost
 from tessera.rpc.tracker import Tracker
 
 
@@ -161,7 +161,7 @@ def test_trials_that_bring_nothing_end_the_search():
     assert 0 < len(monitor.trial_scores()) <= 25
 
 
-@pytest.mark.skipif(importlib.util.find_spec("xgboost") is None, reason="needs the package xgboost")
+@pytest.mark.skipif(find_xgboost() is None, reason="needs xgboost")
 def test_a_learned_model_finds_what_is_fast():
     task = autotvm.task.create("test_autotvm/matmul", (256,), "llvm")
     tuner = autotvm.tuner.XGBTuner(task, plan_size=16)

@@ -585,7 +585,7 @@ class LinearTrees:
 def test_a_model_learns_what_sums_of_stores_cost(monkeypatch, tmp_path):
     from tessera.meta_schedule.cost_model import xgb_model
 
-    monkeypatch.setattr(xgb_model, "_find_xgboost", lambda: LinearTrees())
+    monkeypatch.setattr(xgb_model, "find_xgboost", lambda: LinearTrees())
 
     @ms.derived_object
     class Given(ms.feature_extractor.PyFeatureExtractor):

@@ -1,11 +1,10 @@
 """A cost model that boosts trees (XGBoost) on features of stores: the scores of the stores of a program are added up.
 
-The package xgboost is found when a model is made. Without it states are scored at random, and the log says so once.
+XGBoost is found when a model is made (contrib/boosted_trees.py). Without it states are scored at random, and the log says so once.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import logging
 import os
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...contrib.boosted_trees import find_xgboost, threads_for
 from .cost_model import PythonBasedModel
 
 __all__ = [
@@ -33,13 +33,11 @@ _said: set[str] = set()
 
 
 def _find_xgboost() -> Any:
-    try:
-        return importlib.import_module("xgboost")
-    except ImportError:
-        if "xgboost" not in _said:
-            _said.add("xgboost")
-            logger.warning("XGBModel: the package xgboost is not installed; states are scored at random")
-        return None
+    found = find_xgboost()
+    if found is None and "xgboost" not in _said:
+        _said.add("xgboost")
+        logger.warning("XGBModel: xgboost is not installed; states are scored at random")
+    return found
 
 
 class XGBDMatrixContext:
@@ -78,7 +76,7 @@ class XGBModel(PythonBasedModel):
             "gamma": 0.001,
             "min_child_weight": 0,
             "eta": 0.2,
-            "nthread": max(os.cpu_count() // 2, 1),  # type: ignore[operator]
+            "nthread": 1,
             "verbosity": 0,
             "seed": seed or 43,
             "disable_default_eval_metric": 1,
@@ -133,13 +131,11 @@ class XGBModel(PythonBasedModel):
             [self._features[i] for i in used], [throughputs[i] for i in used], None, [throughputs[i] for i in used]
         )
         self.bst = self.xgboost.train(
-            self.xgb_params,
+            {**self.xgb_params, "nthread": threads_for(sum(len(self._features[i]) for i in used))},
             matrix,
             num_boost_round=300,
             obj=pack_sum_square_error,
-            callbacks=[_StopEarly(self.xgboost, matrix, 50, self.verbose_eval)]
-            if hasattr(self.xgboost, "callback")
-            else None,
+            callbacks=[_StopEarly(self.xgboost, matrix, 50, self.verbose_eval)],
         )
         if self.model_file is not None:
             self.save(self.model_file)
@@ -196,7 +192,7 @@ class XGBModel(PythonBasedModel):
     def load(self, file_name: str) -> None:
         """Reads a model; it is used at once."""
         if self.xgboost is None:
-            raise RuntimeError("the package xgboost is not installed; it reads " + str(file_name))
+            raise RuntimeError("xgboost is not installed; it reads " + str(file_name))
         self.bst = self.xgboost.Booster(self.xgb_params)
         self.bst.load_model(file_name)
         self.num_warmup_sample = -1
@@ -205,7 +201,9 @@ class XGBModel(PythonBasedModel):
 def _StopEarly(xgboost: Any, matrix: Any, rounds: int, verbose_eval: int) -> Any:
     """Ends training when the error has not become less for some rounds."""
 
-    class Callback(xgboost.callback.TrainingCallback):
+    base: Any = xgboost.callback.TrainingCallback if hasattr(xgboost, "callback") else object
+
+    class Callback(base):
         def __init__(self) -> None:
             super().__init__()
             self.best, self.best_round = float("inf"), 0
@@ -235,7 +233,7 @@ def _pack(xs: Any) -> tuple[np.ndarray, np.ndarray]:
 def feature_to_pack_sum_xgbmatrix(xs: Any) -> tuple[Any, np.ndarray]:
     """A matrix of all rows, and the number of the program of each."""
     rows, pack_ids = _pack(xs)
-    return importlib.import_module("xgboost").DMatrix(rows), pack_ids
+    return find_xgboost().DMatrix(rows), pack_ids
 
 
 def pack_sum_xgbmatrix(xs: Any, ys: Any, gids: Any = None, weights: Any = None) -> Any:
@@ -246,7 +244,7 @@ def pack_sum_xgbmatrix(xs: Any, ys: Any, gids: Any = None, weights: Any = None) 
         weights = None if weights is None else [weights[i] for i in order]
     rows, pack_ids = _pack(xs)
     labels = np.asarray(ys, dtype=np.float32)[pack_ids]
-    matrix = importlib.import_module("xgboost").DMatrix(rows, labels)
+    matrix = find_xgboost().DMatrix(rows, labels)
     dmatrix_context.set("pack_ids", matrix, pack_ids)
     if weights is not None:
         matrix.set_weight(np.asarray(weights, dtype=np.float32)[pack_ids])

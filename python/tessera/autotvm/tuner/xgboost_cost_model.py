@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from typing import Any
 
 import numpy as np
 
+from ...contrib.boosted_trees import find_xgboost, threads_for
 from ...target import Target
 from .. import feature
 
-__all__ = ["FEATURE_TYPES", "LOSS_TYPES", "XGBoostCostModel", "find_xgboost"]
+__all__ = ["FEATURE_TYPES", "LOSS_TYPES", "XGBoostCostModel"]
 
 logger = logging.getLogger("autotvm")
 
@@ -21,19 +21,11 @@ _CURVE_SAMPLES = 20
 _ROUNDS = 100
 
 
-def find_xgboost() -> Any:
-    """The package xgboost; None where it is not installed."""
-    try:
-        return importlib.import_module("xgboost")
-    except ImportError:
-        return None
-
-
 class XGBoostCostModel:
     """Predicts how fast configurations of a task are, from `feature_type`: loops of the program ("itervar"), how reuse grows over
     them ("curve", of the same length for all tasks of a template), or the values of knobs ("knob").
 
-    Without the package xgboost it learns nothing: `is_there` is false, and predictions are zeros.
+    Without xgboost it learns nothing: `is_there` is false, and predictions are zeros.
     """
 
     def __init__(
@@ -99,8 +91,7 @@ class XGBoostCostModel:
             return
         objective = "rank:pairwise" if self.loss_type == "rank" else "reg:squarederror"
         params = {"max_depth": 3, "eta": 0.3, "min_child_weight": 0.1, "objective": objective, "verbosity": 0}
-        if self.num_threads:
-            params["nthread"] = self.num_threads
+        params["nthread"] = self.num_threads or threads_for(len(rows))
         data = self.xgboost.DMatrix(_matrix(rows), np.array(ys) / max(ys))
         if self.loss_type == "rank":
             data.set_group([len(rows)])

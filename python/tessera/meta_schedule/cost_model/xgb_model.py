@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import logging
 import os
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...contrib.boosted_trees import find_xgboost, threads_for
 from ..utils import derived_object, shash2hex
 from .cost_model import PyCostModel
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class XGBConfig(NamedTuple):
-    """Parameters of the trees."""
+    """Parameters of the trees; without `nthread` as many threads learn as that is worth."""
 
     max_depth: int = 10
     gamma: float = 0.001
@@ -31,13 +31,6 @@ class XGBConfig(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """The same as a dictionary."""
         return dict(self._asdict())
-
-
-def _find_xgboost() -> Any:
-    try:
-        return importlib.import_module("xgboost")
-    except ImportError:
-        return None
 
 
 def _mean_cost(result: Any) -> float:
@@ -66,9 +59,9 @@ class XGBModel(PyCostModel):
         self.num_warmup_samples, self.adaptive_training = num_warmup_samples, adaptive_training
         self.early_stopping_rounds, self.verbose_eval = early_stopping_rounds, verbose_eval
         self.average_peak_n = average_peak_n
-        self.xgboost = _find_xgboost()
+        self.xgboost = find_xgboost()
         if self.xgboost is None:
-            logger.warning("XGBModel: the package xgboost is not installed; candidates are scored at random")
+            logger.warning("XGBModel: xgboost is not installed; candidates are scored at random")
         self.booster: Any = None
         self.groups: dict[str, tuple[list[np.ndarray], list[float]]] = {}
         self.data_size = self.last_train_size = 0
@@ -146,5 +139,6 @@ class XGBModel(PyCostModel):
 
         data = self.xgboost.DMatrix(np.concatenate(features))
         params = {key: value for key, value in self.config.to_dict().items() if value is not None}
+        params.setdefault("nthread", threads_for(sum(counts)))
         params.update(base_score=0.0, verbosity=0)
         self.booster = self.xgboost.train(params, data, num_boost_round=200, obj=square_error)
