@@ -8,6 +8,8 @@
 #include "frontend/graph/importer.h"
 #include "frontend/keras/files.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/torch/importer.h"
+#include "frontend/torch/pt2.h"
 #include "ir/json/json.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -159,6 +161,18 @@ LoadedModel load_keras(const std::string& path, const LoadOptions& options) {
                 path);
 }
 
+LoadedModel load_pytorch(const std::string& path, const LoadOptions& options) {
+  MappedFile file(path, "the model");
+  if (!torch::is_pt2(file.bytes()))
+    throw Error(MissingFrontend)
+        << path << " is a file that only PyTorch reads: with it installed, `python -m tessera.driver.tvmc` "
+        << "reads TorchScript; or write the model with torch.export.save, which is read here";
+  torch::Program program = torch::read_pt2(file.bytes(), path);
+  torch::set_shapes(&program, options.input_shapes);
+  torch::Imported imported = torch::import_program(program, {});
+  return finish_import({imported.mod, imported.params, "pytorch"}, options.input_shapes, path);
+}
+
 // ---- archives ----------------------------------------------------------------------------------------------------
 
 LoadedModel load_archive(const std::string& path, const LoadOptions& options) {
@@ -189,7 +203,12 @@ const std::vector<ModelFormat>& model_formats() {
       {"onnx", {"onnx"}, "ONNX", load_onnx_file},
       {"pb", {"pb"}, "TensorFlow", nullptr, "python -m tf2onnx.convert --graphdef (package tf2onnx)"},
       {"tflite", {"tflite"}, "TFLite", nullptr, "python -m tf2onnx.convert --tflite (package tf2onnx)"},
-      {"pytorch", {"pth", "zip", "pt"}, "PyTorch", nullptr, "torch.onnx.export"},
+      {"pytorch",
+       {"pt2", "pth", "zip", "pt"},
+       "PyTorch",
+       load_pytorch,
+       "",
+       [](const ModelFile& file) { return torch::is_pt2(file.bytes) || torch::is_torch_archive(file.bytes); }},
       {"paddle", {"pdmodel"}, "PaddlePaddle", nullptr, "paddle2onnx"},
       {"mxnet", {}, "MXNet", nullptr, "mx.onnx.export_model"},
       {"relay", {"relay"}, "Relay", load_relay},

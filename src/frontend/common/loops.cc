@@ -3,9 +3,11 @@
 #include "frontend/common/extents.h"
 #include "frontend/common/known.h"
 #include "frontend/common/parts.h"
+#include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "op/rules.h"
 #include "relay/attrs/loop.h"
+#include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/op_names.h"
@@ -30,6 +32,23 @@ Expr make_if(Expr condition, Expr yes, Expr no) {
 namespace {
 
 using op::any_extent;
+
+bool same_fixed_shape(const TensorTypeNode* a, const TensorTypeNode* b) {
+  for (size_t i = 0; i < a->shape.size(); ++i) {
+    const int64_t *x = as_int(a->shape[i]), *y = as_int(b->shape[i]);
+    if (!x || !y || *x != *y) return false;
+  }
+  return true;
+}
+
+/// What a branch gives, with unknown extents. It is a slice whose end is the shape times `taken`, which is 1 in that branch, so
+/// that no pass finds the extents out.
+Expr opened(const Expr& value, const Expr& taken) {
+  std::vector<int64_t> ones(relay::type_of(value).as<TensorTypeNode>()->shape.size(), 1), none(ones.size(), 0);
+  return call_op("dyn.strided_slice",
+                 {value, make_ints(none), multiply(shape_at_run_time(value), taken), make_ints(ones)},
+                 make_attrs<StridedSliceAttrs>([](auto& attrs) { attrs.slice_mode = "end"; }));
+}
 
 Expr int64_constant(int64_t value) { return make_constant(int_scalar(value, DataType::Int(64))); }
 
@@ -100,6 +119,32 @@ class Captured {
 };
 
 }  // namespace
+
+std::vector<Expr> choose(const NodeContext& in, const Expr& condition, std::vector<Expr> yes, std::vector<Expr> no) {
+  Expr is_yes = cast(condition, DataType::Int(64)), is_no = subtract(int64_constant(1), is_yes);
+  for (size_t i = 0; i < yes.size(); ++i) {
+    auto *a = relay::type_of(yes[i]).as<TensorTypeNode>(), *b = relay::type_of(no[i]).as<TensorTypeNode>();
+    if (!a || !b || a->dtype != b->dtype) in.invalid("the branches have results of different types");
+    if (a->shape.size() != b->shape.size())
+      in.unknown("the condition of branches whose results differ in their number of dimensions must be known",
+                 condition);
+    if (same_fixed_shape(a, b)) continue;
+    yes[i] = opened(yes[i], is_yes);
+    no[i] = opened(no[i], is_no);
+  }
+  auto tuple_of = [](const std::vector<Expr>& values) {
+    Array<Expr> fields;
+    for (const Expr& value : values) {
+      relay::type_of(value);
+      fields.push_back(value);
+    }
+    return make_tuple(fields);
+  };
+  Expr both = make_if(condition, tuple_of(yes), tuple_of(no));
+  std::vector<Expr> out;
+  for (size_t i = 0; i < yes.size(); ++i) out.push_back(make_get_item(both, static_cast<int>(i)));
+  return out;
+}
 
 Expr no_rows(const NodeContext& in, const Expr& row) {
   std::vector<int64_t> shape{0};

@@ -12,6 +12,9 @@ namespace tessera::frontend {
 /// The type is that of the first branch.
 Expr make_if(Expr condition, Expr yes, Expr no);
 
+/// The results of one of two branches. Where their extents differ, a run decides them.
+std::vector<Expr> choose(const NodeContext& in, const Expr& condition, std::vector<Expr> yes, std::vector<Expr> no);
+
 /// What one iteration gives. An empty condition goes on.
 struct LoopStep {
   Expr condition;

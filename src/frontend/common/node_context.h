@@ -18,6 +18,8 @@ class NodeContext {
   virtual ~NodeContext() = default;
   /// Operator and node as a user of the file knows them: "Conv (stem/conv1)".
   virtual std::string title() const = 0;
+  /// An input of the model and its axis of this extent, where it is that of one.
+  virtual std::optional<std::pair<Expr, int>> input_of(const PrimExpr&) const { return std::nullopt; }
 
   DataType dtype(const Expr& expr) const;
   size_t rank(const Expr& expr) const;

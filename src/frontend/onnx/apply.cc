@@ -1,6 +1,7 @@
 #include "frontend/onnx/apply.h"
 
 #include "frontend/onnx/scope.h"
+#include "relay/type/type_of.h"
 
 namespace tessera::onnx {
 namespace {
@@ -42,13 +43,18 @@ std::vector<Expr> apply_all(const NodeContext& in, const char* op, std::vector<E
   static const Model no_model;
   static const ImportOptions no_options;
   Node node;
+  const std::string title = in.title();
   node.op = op;
+  node.name = title;
   node.outputs.assign(outputs, "out");
   for (const Given& given : attributes) node.attributes.push_back(attribute_of(given));
+  for (const Expr& input : inputs)
+    if (input.defined()) relay::type_of(input);
   Values values(inputs.begin(), inputs.end());
   Converter convert = find_converter(op, "", INT64_MAX);
   ICHECK(convert) << "there is a converter of " << op;
   Importer importer(no_model, no_options);
+  importer.outer = &in;
   AppliedOperation operation(in, importer, node, std::move(values));
   std::vector<Expr> out;
   for (const Value& value : convert(operation)) out.push_back(value.tensor);

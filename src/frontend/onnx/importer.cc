@@ -284,6 +284,7 @@ Type Importer::named_type(const Type& type, const Array<String>& names) {
 }
 
 std::optional<std::pair<Expr, int>> Importer::input_of(const PrimExpr& extent) const {
+  if (outer) return outer->input_of(extent);
   auto it = inputs_of_.find(extent.get());
   if (it == inputs_of_.end()) return std::nullopt;
   return it->second;

@@ -34,6 +34,8 @@ class Importer {
   Values import_graph(const Graph& graph, const Values& inputs, const Scope& outer);
   /// An input and its axis of this extent, where it is that of one.
   std::optional<std::pair<Expr, int>> input_of(const PrimExpr& extent) const;
+  /// The node of another importer that applies an operator; see apply.h.
+  const NodeContext* outer = nullptr;
   /// The tensors that the node being imported, and graphs inside it, can see by name.
   std::unordered_set<const Object*> visible_tensors() const;
 

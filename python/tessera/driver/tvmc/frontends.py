@@ -130,9 +130,24 @@ class TFLiteFrontend(Frontend):
 
 
 class PyTorchFrontend(Frontend):
-    """Programs of TorchScript."""
+    """Programs of PyTorch: of torch.export as the core reads them, of TorchScript through PyTorch."""
 
     format = "pytorch"
+
+    def load(
+        self, path: str | os.PathLike, shape_dict: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> tuple[IRModule, dict[str, Any]]:
+        """A module and its parameters; a program of TorchScript does not know the shapes of its inputs."""
+        with from_core():
+            if not kwargs and get_global_func("frontend.torch.is_exported")(os.fspath(path)):
+                return _load(path, self.format, shape_dict)
+        if not shape_dict:
+            raise TVMCException("--input-shapes must be specified for programs of TorchScript")
+        torch = lazy_import("torch")
+        module = torch.jit.load(os.fspath(path), map_location="cpu").eval()
+        infos = [(name, (list(shape), "float32")) for name, shape in shape_dict.items()]
+        with from_core():
+            return relay.frontend.from_pytorch(module, infos, **kwargs)
 
 
 class PaddleFrontend(Frontend):
@@ -189,7 +204,9 @@ def load_model(
     What else is given goes to the importer (for ONNX: `freeze_params`, `opset`, `dtype`). What `TVMCModel.save` wrote is
     a model too.
     """
-    if model_format is None and not kwargs:
+    with from_core():
+        guessed = str(get_global_func("frontend.guess_model_format")(os.fspath(path))) if model_format is None else ""
+    if model_format is None and not kwargs and guessed != PyTorchFrontend.format:
         return TVMCModel(*_load(path, "", shape_dict))
     frontend = get_frontend_by_name(model_format) if model_format is not None else guess_frontend(path)
     return TVMCModel(*frontend.load(path, shape_dict, **kwargs))

@@ -3,5 +3,6 @@
 from .change_datatype import ChangeDatatype
 from .keras import from_keras
 from .onnx import from_onnx
+from .pytorch import from_pytorch
 
-__all__ = ["ChangeDatatype", "from_keras", "from_onnx"]
+__all__ = ["ChangeDatatype", "from_keras", "from_onnx", "from_pytorch"]

@@ -22,36 +22,6 @@ constexpr int64_t kMaxCopies = 64;  // of a loop's body
 
 // ---- If -------------------------------------------------------------------------------------------------------------
 
-Expr as_tuple(Operation& in, const Values& values) {
-  Array<Expr> out;
-  for (const Value& value : values) {
-    if (!value.tensor.defined()) in.unknown("the condition of branches that give sequences must be known", in[0]);
-    relay::type_of(value.tensor);
-    out.push_back(value.tensor);
-  }
-  return make_tuple(out);
-}
-
-bool same_extent(const PrimExpr& a, const PrimExpr& b) {
-  const int64_t *x = as_int(a), *y = as_int(b);
-  return x && y && *x == *y;
-}
-
-bool same_shape(const TensorTypeNode* a, const TensorTypeNode* b) {
-  for (size_t i = 0; i < a->shape.size(); ++i)
-    if (!same_extent(a->shape[i], b->shape[i])) return false;
-  return true;
-}
-
-/// What a branch gives, with unknown extents. It is a slice whose end is the shape times `taken`, which is 1 in that branch, so
-/// that no pass finds the extents out.
-Expr opened(const Expr& value, const Expr& taken) {
-  std::vector<int64_t> ones(relay::type_of(value).as<TensorTypeNode>()->shape.size(), 1), none(ones.size(), 0);
-  return call_op("dyn.strided_slice",
-                 {value, make_ints(none), multiply(shape_at_run_time(value), taken), make_ints(ones)},
-                 make_attrs<StridedSliceAttrs>([](auto& attrs) { attrs.slice_mode = "end"; }));
-}
-
 Values if_then_else(Operation& in) {
   if (std::optional<std::vector<int64_t>> condition = in.constant_ints(in[0])) {
     if (condition->size() != 1) in.invalid("the condition must be one value");
@@ -60,26 +30,18 @@ Values if_then_else(Operation& in) {
   Values yes = in.import(in.graph("then_branch"), {}), no = in.import(in.graph("else_branch"), {});
   if (yes.size() != no.size()) in.invalid("the branches have different numbers of outputs");
   Expr condition = in.rank(in[0]) == 0 ? in[0] : reshape(in[0], Array<PrimExpr>());
-  Expr is_yes = cast(condition, DataType::Int(64)),
-       is_no = subtract(make_constant(int_scalar(1, DataType::Int(64))), is_yes);
+  std::vector<Expr> first, second;
   for (size_t i = 0; i < yes.size(); ++i) {
     if (!yes[i].tensor.defined() || !no[i].tensor.defined())
       in.unknown("the condition of branches that give sequences must be known", in[0]);
-    auto *a = relay::type_of(yes[i].tensor).as<TensorTypeNode>(),
-         *b = relay::type_of(no[i].tensor).as<TensorTypeNode>();
-    if (yes[i].element != no[i].element || !a || !b || a->dtype != b->dtype)
-      in.invalid("the branches have results of different types");
-    if (a->shape.size() != b->shape.size())
-      in.unknown("the condition of branches whose results differ in their number of dimensions must be known", in[0]);
-    if (same_shape(a, b)) continue;
-    yes[i].tensor = opened(yes[i].tensor, is_yes);
-    no[i].tensor = opened(no[i].tensor, is_no);
+    if (yes[i].element != no[i].element) in.invalid("the branches have results of different types");
+    first.push_back(yes[i].tensor);
+    second.push_back(no[i].tensor);
   }
-  Expr first = as_tuple(in, yes), second = as_tuple(in, no);
-  Expr both = make_if(condition, first, second);
+  std::vector<Expr> chosen = choose(in, condition, first, second);
   Values out;
   for (size_t i = 0; i < yes.size(); ++i) {
-    out.push_back(make_get_item(both, static_cast<int>(i)));
+    out.push_back(chosen[i]);
     out.back().element = yes[i].element;
   }
   return out;

@@ -1,0 +1,244 @@
+// Parts of tensors along an axis. They are views, which in-place operators write through.
+
+#include "frontend/common/extents.h"
+#include "frontend/common/parts.h"
+#include "frontend/onnx/apply.h"
+#include "frontend/torch/promote.h"
+#include "frontend/torch/scope.h"
+#include "ir/prim/ops.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
+
+#include <algorithm>
+
+namespace tessera::torch {
+namespace {
+
+using namespace relay;  // NOLINT: makers of calls
+
+Expr one_int(const Operation& in, const Value& value) { return in.int_vector(value); }
+
+/// The base with its elements [begin, begin + step, ...) along an axis replaced.
+Expr written(const NodeContext& in, const Expr& base, const Expr& value, int axis, int64_t begin, int64_t step) {
+  const Ints shape = in.static_shape(base, "writing into a part of a tensor");
+  const Expr part = cast_if_needed(in, value, in.dtype(base));
+  const int64_t count = in.static_shape(value, "writing into a part of a tensor")[static_cast<size_t>(axis)];
+  const int64_t extent = shape[static_cast<size_t>(axis)];
+  if (step == 1) {
+    Array<Expr> parts;
+    if (begin > 0) parts.push_back(slice(base, axis, 0, begin));
+    parts.push_back(part);
+    if (begin + count < extent) parts.push_back(slice(base, axis, begin + count, extent));
+    return parts.size() == 1 ? parts[0] : concatenate(parts, axis);
+  }
+  std::vector<int64_t> from(static_cast<size_t>(extent));
+  for (int64_t i = 0; i < extent; ++i) from[static_cast<size_t>(i)] = i;
+  for (int64_t i = 0; i < count; ++i) from[static_cast<size_t>(begin + i * step)] = extent + i;
+  return take(concatenate({base, part}, axis), make_ints(from), axis);
+}
+
+/// Elements [start, end) in steps, both counted from the end where negative.
+Values sliced_of(Operation& in) {
+  Expr x = in[0];
+  const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
+  const int64_t step = in.integer("step", 1);
+  if (step < 1) in.invalid("the step is " + std::to_string(step));
+  const Value &first = in.value_or_absent("start"), &last = in.value_or_absent("end");
+  std::optional<int64_t> begin = first.is_absent() ? 0 : in.known_int(first),
+                         end = last.is_absent() ? INT64_MAX : in.known_int(last);
+  const int64_t* extent = as_int(in.shape(x)[static_cast<size_t>(axis)]);
+  if (begin && end && *begin == 0 && *end >= INT32_MAX && step == 1) return {in.value(0)};
+  if (begin && end && extent) {
+    auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + *extent : at, 0, *extent); };
+    const int64_t from = bound(*begin), to = std::max(bound(*end), from);
+    if (from == 0 && to == *extent && step == 1) return {in.value(0)};
+    std::function<Expr(const Expr&, const Expr&)> back;
+    if (in.fixed_shape(x)) {
+      auto context = std::make_shared<TitledNode>(in.title());
+      back = [=](const Expr& base, const Expr& value) { return written(*context, base, value, axis, from, step); };
+    }
+    return {in.importer().view_of(in.value(0),
+                                  {[=](const Expr& base) { return slice(base, axis, from, to, step); }, back})};
+  }
+  auto number = [&](const Value& given, int64_t otherwise) {
+    return given.is_absent() ? make_ints({otherwise}) : one_int(in, given);
+  };
+  return {
+      onnx::apply(in, "Slice", {x, number(first, 0), number(last, INT64_MAX), make_ints({axis}), make_ints({step})})};
+}
+
+Values narrowed(Operation& in) {
+  Expr x = in[0];
+  const int axis = in.axis_of(in.integer("dim"), in.rank(x));
+  std::optional<int64_t> start = in.known_int(in.value("start")), length = in.known_int(in.value("length"));
+  const int64_t* extent = as_int(in.shape(x)[static_cast<size_t>(axis)]);
+  if (start && length && (extent || *start >= 0)) {
+    const int64_t from = *start < 0 ? *start + *extent : *start;
+    return {in.importer().view_of(
+        in.value(0), {[=, n = *length](const Expr& base) { return slice(base, axis, from, from + n); }, {}})};
+  }
+  Expr from = one_int(in, in.value("start")), to = add(from, one_int(in, in.value("length")));
+  return {onnx::apply(in, "Slice", {x, from, to, make_ints({axis}), make_ints({1})})};
+}
+
+/// One element of an axis, which goes away.
+Values selected(Operation& in) {
+  Expr x = in[0];
+  const int axis = in.axis_of(in.integer("dim"), in.rank(x));
+  std::optional<int64_t> known = in.known_int(in.value("index"));
+  const int64_t* extent = as_int(in.shape(x)[static_cast<size_t>(axis)]);
+  if (known && (extent || *known >= 0)) {
+    const int64_t at = *known < 0 ? *known + *extent : *known;
+    if (extent && (at < 0 || at >= *extent))
+      in.invalid("index " + std::to_string(*known) + " of an axis of extent " + std::to_string(*extent));
+    auto context = std::make_shared<TitledNode>(in.title());
+    auto there = [=](const Expr& base) { return squeeze(slice(base, axis, at, at + 1), int_array({axis})); };
+    auto back = [=](const Expr& base, const Expr& value) {
+      return written(*context, base, expand_dims(value, axis), axis, at, 1);
+    };
+    return {in.importer().view_of(in.value(0), {there, back})};
+  }
+  Expr index = squeeze(one_int(in, in.value("index")), int_array({0}));
+  if (known) index = add(index, extent_at_run_time(in, x, axis));
+  return {take(x, where(less(index, make_ints({0})), add(index, extent_at_run_time(in, x, axis)), index), axis)};
+}
+
+std::vector<Value> parts_of(Operation& in, const Expr& x, int axis, const std::vector<int64_t>& sizes) {
+  std::vector<Value> out;
+  int64_t at = 0;
+  for (int64_t size : sizes) {
+    const int64_t from = at, to = at + size;
+    auto context = std::make_shared<TitledNode>(in.title());
+    auto there = [=](const Expr& base) { return slice(base, axis, from, to); };
+    std::function<Expr(const Expr&, const Expr&)> back;
+    if (in.fixed_shape(x))
+      back = [=](const Expr& base, const Expr& value) { return written(*context, base, value, axis, from, 1); };
+    out.push_back(in.importer().view_of(in.value(0), {there, back}));
+    at = to;
+  }
+  return out;
+}
+
+Values split_by_size(Operation& in) {
+  Expr x = in[0];
+  const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
+  const char* name = in.has("split_sizes") ? "split_sizes" : in.has("split_size") ? "split_size" : "sections";
+  std::vector<int64_t> sizes;
+  if (in.value(name).kind == Value::List) {
+    sizes = in.integers(name);
+  } else {
+    const int64_t each = in.integer(name), extent = in.static_shape(x, "split")[static_cast<size_t>(axis)];
+    if (each < 1) in.invalid("the size of a part is " + std::to_string(each));
+    for (int64_t at = 0; at < std::max<int64_t>(extent, 1); at += each) sizes.push_back(std::min(each, extent - at));
+  }
+  return {Value::of(parts_of(in, x, axis, sizes))};
+}
+Values chunked(Operation& in) {
+  Expr x = in[0];
+  const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
+  const int64_t count = in.integer("chunks");
+  if (count < 1) in.invalid("the number of chunks is " + std::to_string(count));
+  const int64_t* known = as_int(in.shape(x)[static_cast<size_t>(axis)]);
+  if (!known) in.unknown("the extent of what is divided into chunks must be known", x);
+  const int64_t each = std::max<int64_t>((*known + count - 1) / count, 1);
+  std::vector<int64_t> sizes;
+  for (int64_t at = 0; at < std::max<int64_t>(*known, 1); at += each) sizes.push_back(std::min(each, *known - at));
+  return {Value::of(parts_of(in, x, axis, sizes))};
+}
+Values tensor_split_of(Operation& in) {
+  Expr x = in[0];
+  const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
+  const int64_t extent = in.static_shape(x, "tensor_split")[static_cast<size_t>(axis)];
+  std::vector<int64_t> sizes;
+  if (in.has("sections")) {
+    const int64_t count = in.integer("sections");
+    if (count < 1) in.invalid("there are no sections");
+    for (int64_t i = 0; i < count; ++i) sizes.push_back(extent / count + (i < extent % count));
+  } else {
+    int64_t at = 0;
+    Ints ends = in.integers("indices");
+    ends.push_back(extent);
+    for (int64_t end : ends) {
+      const int64_t to = std::clamp<int64_t>(end < 0 ? end + extent : end, at, extent);
+      sizes.push_back(to - at);
+      at = to;
+    }
+  }
+  return {Value::of(parts_of(in, x, axis, sizes))};
+}
+Values unbound(Operation& in) {
+  Expr x = in[0];
+  const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
+  const int64_t count = in.static_shape(x, "unbind")[static_cast<size_t>(axis)];
+  std::vector<Value> out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(Value(squeeze(slice(x, axis, i, i + 1), int_array({axis}))));
+  return {Value::of(std::move(out))};
+}
+
+Values unfolded_windows(Operation& in) {
+  Expr x = in[0];
+  const size_t rank = in.rank(x);
+  const int axis = in.axis_of(in.integer("dimension"), rank);
+  const int64_t size = in.integer("size"), step = in.integer("step");
+  const int64_t extent = in.static_shape(x, "unfold")[static_cast<size_t>(axis)];
+  if (size < 0 || step < 1 || size > extent) in.invalid("windows that do not fit the data");
+  const int64_t count = (extent - size) / step + 1;
+  std::vector<int64_t> indices, order;
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t k = 0; k < size; ++k) indices.push_back(i * step + k);
+  Expr out = take(x, reshape_to(make_ints(indices), {count, size}), axis);  // (.., count, size, ..)
+  for (int64_t i = 0; i <= static_cast<int64_t>(rank); ++i)
+    if (i != axis + 1) order.push_back(i);
+  order.push_back(axis + 1);
+  return {transpose(out, int_array(order))};
+}
+
+/// What is written into a part: a functional form of an assignment.
+Values slice_scattered(Operation& in) {
+  Expr x = in[0];
+  const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
+  const int64_t extent = in.static_shape(x, "slice_scatter")[static_cast<size_t>(axis)];
+  const int64_t start = in.integer("start", 0), step = in.integer("step", 1);
+  const int64_t begin = std::clamp<int64_t>(start < 0 ? start + extent : start, 0, extent);
+  if (in.static_shape(in["src"], "slice_scatter")[static_cast<size_t>(axis)] == 0) return {x};
+  return {written(in, x, in["src"], axis, begin, step)};
+}
+Values select_scattered(Operation& in) {
+  Expr x = in[0];
+  const int axis = in.axis_of(in.integer("dim"), in.rank(x));
+  const int64_t extent = in.static_shape(x, "select_scatter")[static_cast<size_t>(axis)], index = in.integer("index");
+  return {written(in, x, expand_dims(in["src"], axis), axis, index < 0 ? index + extent : index, 1)};
+}
+
+/// All of a tensor replaced, broadcast and cast to what it is.
+Values replaced(Operation& in) {
+  Expr x = in[0], value = as_type(in, in.value(1), in.dtype(x));
+  std::optional<std::vector<int64_t>> shape = in.fixed_shape(x), own = in.fixed_shape(value);
+  if (shape && own && *shape == *own) return {value};
+  return {shape ? broadcast_to(value, int_array(*shape)) : broadcast_to_like(value, x)};
+}
+
+}  // namespace
+
+Rows slice_rows() {
+  return {
+      {"aten::chunk", chunked},
+      {"aten::copy", replaced},
+      {"aten::hsplit", tensor_split_of},
+      {"aten::narrow", narrowed},
+      {"aten::select", selected},
+      {"aten::select_scatter", select_scattered},
+      {"aten::slice", sliced_of},
+      {"aten::slice_scatter", slice_scattered},
+      {"aten::split", split_by_size},
+      {"aten::split_with_sizes", split_by_size},
+      {"aten::tensor_split", tensor_split_of},
+      {"aten::unbind", unbound},
+      {"aten::unfold", unfolded_windows},
+      {"aten::unsafe_chunk", chunked},
+      {"aten::unsafe_split", split_by_size},
+      {"aten::unsafe_split_with_sizes", split_by_size},
+  };
+}
+
+}  // namespace tessera::torch
