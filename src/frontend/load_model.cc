@@ -221,7 +221,10 @@ std::string guess_model_format(const std::string& path) {
   std::optional<MappedFile> content;
   if (!is_directory) {
     if (TarReader::is_tar(path)) return Package(path).kind == Package::Model ? "model" : "package";
-    content.emplace(path, "the model");
+    try {
+      content.emplace(path, "the model");
+    } catch (const Error&) {  // of a file that is not there its name tells
+    }
   }
   ModelFile file{path, content ? content->bytes() : std::string_view(), is_directory};
   for (const ModelFormat& format : model_formats())
