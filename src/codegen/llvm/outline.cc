@@ -14,7 +14,7 @@
 
 #include "codegen/llvm/codegen.h"
 #include "codegen/llvm/context.h"
-#include "codegen/parallel.h"
+#include "tir/parallel.h"
 
 namespace tessera::codegen {
 
@@ -190,7 +190,8 @@ void CodeGen::visit(const AttrStmt* op) {
     if (!source) throw Error(TypeError) << "pragma_import_llvm takes LLVM IR as text or a file's name";
     import_llvm(source->value.str());
   }
-  if (key == "pragma_parallel_launch_point") return parallel_launch(op->body, "parallel_region");
+  if (key == attr::kParallelLaunchPoint)
+    return parallel_launch(op->body, "parallel_region", as_int(op->value) ? nullptr : emit(op->value));
   if (key == "pragma_parallel_stride_pattern") {
     need_launch();
     bool was = std::exchange(state_.stride_pattern, true);

@@ -2,6 +2,7 @@
 
 #include "ir/prim/ops.h"
 #include "kernel/schedule_rule.h"
+#include "tir/parallel.h"
 #include "topi/cpu/borders.h"
 #include "topi/cpu/contraction/matmul_nest.h"
 #include "topi/cpu/contraction/tile_contraction.h"
@@ -158,7 +159,7 @@ std::vector<Stmt> launched_together(const std::vector<Stmt>& nests) {
   }
   if (shared.size() < 2) return nests;
   For launch{.loop_var = make_var("launch", DataType::Int(32)), .min = 0, .extent = 1, .body = sequence(shared)};
-  launch.annotations = {{String("pragma_parallel_launch_point"), int_imm(DataType::Int(32), 1)}};
+  launch.annotations = {{String(attr::kParallelLaunchPoint), int_imm(DataType::Int(32), 1)}};
   out.push_back(make(std::move(launch)));
   return out;
 }

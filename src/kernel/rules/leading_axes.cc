@@ -4,7 +4,6 @@
 #include <optional>
 #include <unordered_set>
 
-#include "codegen/parallel.h"
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -12,6 +11,7 @@
 #include "kernel/rules/group_rules.h"
 #include "relay/type/infer_type.h"
 #include "relay/type/retyped.h"
+#include "tir/parallel.h"
 #include "topi/cpu/cost_model.h"
 
 namespace tessera::kernel {
@@ -20,8 +20,7 @@ namespace {
 constexpr int64_t kMinElements = 128;       // of an iteration that reduces nothing
 constexpr int64_t kMinReduced = 32;         // of one that does
 constexpr int64_t kManyElements = 1 << 15;  // of an iteration that threads share
-constexpr const char* kLaunchPoint = "pragma_parallel_launch_point";
-constexpr int64_t kMinReuse = 8;  // of each element of a weight in an iteration
+constexpr int64_t kMinReuse = 8;            // of each element of a weight in an iteration
 
 using Extents = std::vector<Var>;
 
@@ -239,7 +238,7 @@ bool has_parallel_loop(const Stmt& body) {
 /// Iterations of few elements are shared between threads, not what each of them does.
 Stmt without_launches(const Stmt& body, int64_t elements) {
   bool has_launch_point = false;  // its loops are numbered by thread
-  walk(body, [&](const For* loop) { has_launch_point |= loop->annotations.count(kLaunchPoint) > 0; });
+  walk(body, [&](const For* loop) { has_launch_point |= loop->annotations.count(attr::kParallelLaunchPoint) > 0; });
   if (has_launch_point || elements >= kManyElements) return body;
   return rewrite(body, [](Rewriter& self, const For* loop) -> Stmt {
     auto inside = self.children(loop);

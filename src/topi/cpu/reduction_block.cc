@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
-#include "codegen/parallel.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "tir/parallel.h"
 
 namespace tessera::topi {
 

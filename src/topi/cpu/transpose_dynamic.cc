@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "arith/analyzer.h"
-#include "codegen/parallel.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "tir/parallel.h"
 #include "topi/cpu/contraction/register_tile.h"
 #include "topi/cpu/number.h"
 #include "topi/cpu/reduction_block.h"

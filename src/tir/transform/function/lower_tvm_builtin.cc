@@ -6,7 +6,8 @@
 //
 // The stack arrays are made once per function and once per parallel loop, as large as the largest call needs. On
 // CPUs an allocation of constant size under 1 kB stays, a "local" one (the registers of a kernel) under 16 kB; parallel
-// loops stay for the code generator.
+// loops stay for the code generator. What all iterations of a parallel loop allocate, each thread allocates once:
+//   for i in parallel(m): allocate T[n]; ...   =>   pragma_parallel_launch_point: allocate T[n]; for i in parallel(m): ...
 
 #include <algorithm>
 
@@ -16,6 +17,7 @@
 #include "ir/rewrite.h"
 #include "tessera/c_api.h"
 #include "tir/attrs.h"
+#include "tir/parallel.h"
 #include "tir/transform/function/arg_binder.h"
 #include "tir/transform/memory/device_memory.h"
 #include "tir/transform/passes.h"
@@ -143,14 +145,49 @@ class BuiltinLowerer {
 
   Stmt on_loop(const For* op) {
     if (op->kind != LoopKind::Parallel) return rewriter_.children(op);
+    if (!in_parallel_)
+      if (Stmt launch = with_memory_of_threads(op)) return rewriter_(launch);
     For out(*op);
     out.min = rewriter_(op->min);
     out.extent = rewriter_(op->extent);
+    const bool was = std::exchange(in_parallel_, true);
     out.body = with_frame(op->body);
+    in_parallel_ = was;
     return make(std::move(out));
   }
 
+  /// The loop with the memory of dynamic size that its body begins with allocated around it, in a launch point; empty where there is
+  /// none that all iterations could share.
+  static Stmt with_memory_of_threads(const For* loop) {
+    std::vector<const Allocate*> moved, stay;
+    Stmt body = loop->body;
+    for (; body.as<Allocate>(); body = body.as<Allocate>()->body) {
+      auto* memory = body.as<Allocate>();
+      const bool depends = uses_var(memory->extents, loop->loop_var) || !is_one(memory->condition);
+      (depends || constant_size(memory) >= 0 ? stay : moved).push_back(memory);
+    }
+    if (moved.empty()) return nullptr;
+    auto around = [](const std::vector<const Allocate*>& all, Stmt inner) {
+      for (size_t i = all.size(); i-- > 0;) inner = with(all[i], &Allocate::body, inner);
+      return inner;
+    };
+    Stmt inner = around(moved, with(loop, &For::body, around(stay, body)));
+    // 0 tasks: as many as there are threads
+    PrimExpr tasks = int_imm(kInt32, 0);
+    if (auto* least = loop->annotations.get_or_null(attr::kMinParallelExtent).as<IntImm>())
+      tasks = select(loop->extent < make_const(loop->extent.dtype(), least->value), int_imm(kInt32, 1), tasks);
+    return make(
+        AttrStmt{.node = nullptr, .attr_key = String(attr::kParallelLaunchPoint), .value = tasks, .body = inner});
+  }
+
   Stmt on_attr(const AttrStmt* op) {
+    if (op->attr_key == attr::kParallelLaunchPoint) {
+      PrimExpr value = rewriter_(op->value);
+      const bool was = std::exchange(in_parallel_, true);
+      Stmt body = rewriter_(op->body);
+      in_parallel_ = was;
+      return with(with(op, &AttrStmt::value, value), &AttrStmt::body, body);
+    }
     PrimExpr* known = op->attr_key == attr::kDeviceId     ? &device_id_
                       : op->attr_key == attr::kDeviceType ? &device_type_
                                                           : nullptr;
@@ -305,6 +342,7 @@ class BuiltinLowerer {
   Rewriter rewriter_;
   StackFrame frame_;
   PrimExpr device_type_, device_id_;
+  bool in_parallel_ = false;
 };
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "codegen/parallel.h"
 #include "ir/prim/ops.h"
+#include "tir/parallel.h"
 #include "topi/cpu/contraction/matmul_panels.h"
 #include "topi/cpu/contraction/matrix_tile.h"
 #include "topi/cpu/contraction/micro_kernel.h"
