@@ -32,7 +32,7 @@ bool is_spatial(const schedule::Cursor& cursor) {
   return true;
 }
 
-std::vector<int64_t> plain_extents(const schedule::Cursor& cursor) {
+std::vector<PrimExpr> plain_axes(const schedule::Cursor& cursor) {
   const BlockNode* block = cursor.block();
   const BlockRealize* realize = cursor.realize();
   std::vector<const For*> loops = cursor.loops();
@@ -40,16 +40,25 @@ std::vector<int64_t> plain_extents(const schedule::Cursor& cursor) {
       block->init || !block->alloc_buffers.empty() || !block->match_buffers.empty() ||
       loops.size() != realize->iter_values.size())
     return {};
-  std::vector<int64_t> out;
+  std::vector<PrimExpr> out;
   for (size_t i = 0; i < loops.size(); ++i) {
     const int64_t* extent = as_int(loops[i]->extent);
     const bool is_innermost = i + 1 == loops.size();
     const bool is_own =
         is_innermost ? loops[i]->body.as<BlockRealize>() == realize : loops[i]->body.as<For>() == loops[i + 1];
-    if (!extent || *extent < 1 || !is_zero(loops[i]->min) || !is_own ||
-        !realize->iter_values[i].same_as(loops[i]->loop_var))
+    const bool is_counted = extent ? *extent >= 1 : loops[i]->extent.dtype() == DataType::Int(32);
+    if (!is_counted || !is_zero(loops[i]->min) || !is_own || !realize->iter_values[i].same_as(loops[i]->loop_var))
       return {};
-    out.push_back(*extent);
+    out.push_back(loops[i]->extent);
+  }
+  return out;
+}
+
+std::vector<int64_t> plain_extents(const schedule::Cursor& cursor) {
+  std::vector<int64_t> out;
+  for (const PrimExpr& extent : plain_axes(cursor)) {
+    if (!as_int(extent)) return {};
+    out.push_back(*as_int(extent));
   }
   return out;
 }

@@ -45,6 +45,8 @@ bool is_spatial(const schedule::Cursor& cursor);
 /// The extents of the axes of a stage that stores one element, in plain loops of its own, each an axis from 0 on; empty where
 /// a stage is another, or an extent is no number above 0.
 std::vector<int64_t> plain_extents(const schedule::Cursor& cursor);
+/// The same where extents may be known only at run time, then in 32 bits.
+std::vector<PrimExpr> plain_axes(const schedule::Cursor& cursor);
 /// The loops around a block that only carry spatial axes, from the outside.
 std::vector<schedule::LoopRef> spatial_loops(const schedule::State& state, const schedule::BlockRef& block);
 /// The extent of a loop, or -1 when it is not a number.

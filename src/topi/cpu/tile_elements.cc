@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "codegen/parallel.h"
+#include "arith/analyzer.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "tir/parallel.h"
 #include "topi/cpu/cost_model.h"
 #include "topi/cpu/reduction_block.h"
 
@@ -30,12 +31,14 @@ Var axis_of(const State& state, const BlockRef& block, const LoopRef& loop) {
 
 /// True when `inner`, of `extent` steps, and `outer` around it go through memory as one loop would: wherever the block
 /// reads or writes by one of them.
-bool are_one_in_memory(const BlockNode* block, const Var& outer, const Var& inner, int64_t extent) {
+bool are_one_in_memory(const BlockNode* block, const Var& outer, const Var& inner, const PrimExpr& extent) {
   auto* store = block->body.as<BufferStore>();
   if (!store) return false;
+  arith::Analyzer analyzer;
   auto is_one = [&](const Buffer& buffer, const Array<PrimExpr>& indices) {
-    auto step = stride(buffer, indices, inner), row = stride(buffer, indices, outer);
-    return step && row && *row == *step * extent;
+    const PrimExpr step = stride_of(buffer, indices, inner), row = stride_of(buffer, indices, outer);
+    const bool varies = uses_var(step, inner) || uses_var(step, outer) || uses_var(row, inner) || uses_var(row, outer);
+    return !varies && analyzer.can_prove_equal(row, step * extent);
   };
   bool fits = is_one(store->buffer, store->indices);
   walk(store->value, [&](const BufferLoad* load) { fits = fits && is_one(load->buffer, load->indices); });
@@ -47,17 +50,21 @@ bool are_one_in_memory(const BlockNode* block, const Var& outer, const Var& inne
 
 /// Fuses the innermost loops as far as they go through memory as one: vectors do not end where a row does.
 void fuse_rows(State& state, const BlockRef& block, std::vector<LoopRef>* loops) {
+  auto extent_at = [&](const LoopRef& loop) { return state.find(loop).loop()->extent; };
   size_t first = loops->size() - 1;
-  int64_t extent = extent_of(state, loops->back()), fused = extent;
-  while (first > 0 && extent > 0 && fused % kVectorLanes != 0) {
+  PrimExpr extent = extent_at(loops->back());
+  int64_t fused = as_int(extent) ? *as_int(extent) : 0;  // 0: not known
+  const bool has_none = as_int(extent) && *as_int(extent) < 1;
+  while (first > 0 && !has_none && (fused == 0 || fused % kVectorLanes != 0)) {
     const LoopRef &outer = (*loops)[first - 1], &inner = (*loops)[first];
     Var row = axis_of(state, block, outer), step = axis_of(state, block, inner);
-    if (!row || !step || !are_one_in_memory(state.find(block).block(), row, step, extent)) break;
-    extent = extent_of(state, outer);
-    fused *= extent;
+    const PrimExpr around = extent_at(outer);
+    const bool is_empty = as_int(around) && *as_int(around) < 1;
+    if (is_empty || !row || !step || !are_one_in_memory(state.find(block).block(), row, step, extent)) break;
+    extent = around;
+    fused = as_int(extent) ? fused * *as_int(extent) : 0;
     --first;
   }
-  if (extent < 1) ++first;
   if (first + 1 >= loops->size()) return;
   attempt([&] {
     LoopRef one = schedule::fuse(state, {loops->begin() + static_cast<long>(first), loops->end()}, true);

@@ -35,28 +35,36 @@ struct Windows {
   const BlockNode* epilogue = nullptr;  // that stores, where the reduction has an epilogue
   size_t along = 0;                     // axis of the results that has the columns
   int64_t step = 1;                     // columns between windows
+  int64_t dilation = 1;                 // columns between elements of a window
   Var column;
   PoolKnobs knobs;
   Bordered data;  // by axes of the results before `along`, of the window but the last, column, and axes after it
 
+  /// Of an axis of the results; a number unless it is known only at run time.
+  const PrimExpr& extent(size_t axis) const { return reduction.block->iter_vars[axis]->dom->extent; }
+  bool is_dynamic() const { return topi::is_dynamic(reduction); }
   /// All columns that windows read.
-  int64_t columns() const { return (reduction.extents[along] - 1) * step + reduction.reduce_extents.back(); }
+  PrimExpr columns() const;
   /// Elements of a column that lie together: those of a block of channels.
   int64_t block() const { return along + 1 < reduction.axes.size() ? reduction.extents.back() : 1; }
   /// Rows of results that lie one below the other.
-  int64_t height() const { return along > 0 ? reduction.extents[along - 1] : 1; }
-  /// Elements that vectors of results, and of columns, lie along.
-  int64_t result_elements() const { return block() > 1 ? block() : reduction.extents.back(); }
-  int64_t column_elements() const { return block() > 1 ? block() : data.end - data.first; }
+  PrimExpr height() const { return along > 0 ? extent(along - 1) : PrimExpr(1); }
+  /// Elements that vectors of results, and of columns, lie along; as many as are likely where that is not known.
+  int64_t result_elements() const;
+  int64_t column_elements() const;
+  /// How many elements of a window lie in a column.
+  int64_t window_column() const;
 };
 
-/// The windows that a block reduces, with the cheapest plan for them; nothing where it does not, where extents are dynamic, or where vectors would be short.
+/// The windows that a block reduces, with the cheapest plan for them; nothing where it does not, or where vectors would be
+/// short. All extents but those of windows and of a block of channels may be dynamic.
 std::optional<Windows> as_windows(const schedule::State& state, const schedule::BlockRef& block,
                                   const Machine& machine);
 
 /// for outer axes, in parallel: for rows of results:
 ///   row[column] = the column, reduced over all axes of the window but the last; outside of the data: the border
 ///   results = row over the last axis of the window, by vectors
+/// A column of many elements is reduced in memory, one row of the data after the other.
 /// Rows whose windows are all data have no conditions in them. A ScheduleError where knobs do not fit the windows.
 Stmt window_nest(const Windows& windows);
 

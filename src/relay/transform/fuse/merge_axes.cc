@@ -43,19 +43,29 @@ int64_t longest_row(int64_t total) {
   return total;
 }
 
-/// The shape as reshape takes it: numbers, and 0 for a first dimension that is dynamic, which stays as it is; nothing where others
-/// are, or where there are no elements.
-constexpr int64_t kFirstStays = 0;
+/// The shape as reshape takes it: numbers, and 0 for dynamic extents, which stay as they are; nothing where there are no elements.
+constexpr int64_t kStays = 0, kTwoMerged = -3;
 std::optional<Shape> reshapable(const Type& type) {
   auto* tensor = type.as<TensorTypeNode>();
   if (!tensor) return std::nullopt;
   Shape out;
   for (const PrimExpr& extent : tensor->shape) {
     const int64_t* known = as_int(extent);
-    if (known ? *known == 0 : !out.empty()) return std::nullopt;
-    out.push_back(known ? *known : kFirstStays);
+    if (known && *known == 0) return std::nullopt;
+    out.push_back(known ? *known : kStays);
   }
   return out;
+}
+
+/// The last axes as one: by division where all of the others are numbers, so that none is 0.
+std::optional<int64_t> merged_axis(const Shape& shape, size_t count) {
+  const auto last = shape.end() - static_cast<long>(count);
+  const auto first = shape.begin() + (shape.front() == kStays && count < shape.size() ? 1 : 0);
+  const bool has_dynamic =
+      std::find(last, shape.end(), kStays) != shape.end() || std::find(first, last, kStays) != last;
+  if (!has_dynamic) return -1;
+  if (count == 2) return kTwoMerged;
+  return std::find(shape.begin(), last, kStays) == last ? std::optional<int64_t>(-1) : std::nullopt;
 }
 
 /// The operator that reduces the last axes, and how many they are.
@@ -99,11 +109,13 @@ class AxisMerger {
     if (!shape || !result) return same;
     LastAxes axes = last_axes(call, shape->size());
     const bool is_all = axes.count == shape->size();
-    if (is_all && !shape->empty() && shape->front() == kFirstStays) return same;
+    if (is_all && std::find(shape->begin(), shape->end(), kStays) != shape->end()) return same;
     if (is_all ? elements(*shape) < kManyElements : axes.count < 2) return same;
+    const std::optional<int64_t> merged = is_all ? -1 : merged_axis(*shape, axes.count);
+    if (!merged) return same;
     Shape rows(shape->begin(), shape->end() - static_cast<long>(axes.count));
     if (is_all) rows.push_back(elements(*shape) / longest_row(elements(*shape)));
-    rows.push_back(-1);
+    rows.push_back(*merged);
     Expr row = in_shape(call->args[0], rows, kDeepest);
     if (!row) return same;
     auto reduced = [&](const Expr& of, size_t axis) {
