@@ -54,7 +54,7 @@ _ROWS: list[tuple[str, str, str]] = [
         _TF,
     ),
     ("tvm.relay.testing", "tflite", _TF),
-    ("tvm.relay.frontend", "from_mxnet mxnet mxnet_qnn_op_utils nnvm_common", _MXNET),
+    ("tvm.relay.frontend", "mxnet_qnn_op_utils nnvm_common", _MXNET),
     ("tvm.relay.frontend", "from_darknet darknet", _DARKNET),
     ("tvm.relay.frontend", "from_caffe caffe from_caffe2 caffe2", _onnx("caffe2onnx, or Caffe2's own exporter")),
     ("tvm.relay.frontend", "from_coreml coreml", _onnx("onnxmltools")),

@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "frontend/graph/importer.h"
 #include "frontend/keras/files.h"
+#include "frontend/mxnet/mxnet.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/torch/importer.h"
 #include "frontend/torch/pt2.h"
@@ -173,6 +174,11 @@ LoadedModel load_pytorch(const std::string& path, const LoadOptions& options) {
   return finish_import({imported.mod, imported.params, "pytorch"}, options.input_shapes, path);
 }
 
+LoadedModel load_mxnet(const std::string& path, const LoadOptions& options) {
+  return loaded(import_graph_model(mxnet::read_files(path), mxnet::converters(), graph_options(options)), options,
+                path);
+}
+
 // ---- archives ----------------------------------------------------------------------------------------------------
 
 LoadedModel load_archive(const std::string& path, const LoadOptions& options) {
@@ -210,7 +216,7 @@ const std::vector<ModelFormat>& model_formats() {
        "",
        [](const ModelFile& file) { return torch::is_pt2(file.bytes) || torch::is_torch_archive(file.bytes); }},
       {"paddle", {"pdmodel"}, "PaddlePaddle", nullptr, "paddle2onnx"},
-      {"mxnet", {}, "MXNet", nullptr, "mx.onnx.export_model"},
+      {"mxnet", {}, "MXNet", load_mxnet, "", [](const ModelFile& file) { return mxnet::is_symbol(file.bytes); }},
       {"relay", {"relay"}, "Relay", load_relay},
   };
   return formats;

@@ -31,7 +31,8 @@ struct GraphInput {
 struct GraphModel {
   std::string framework;  // as messages call it
   std::vector<GraphInput> inputs;
-  std::vector<GraphNode> nodes;  // producers before consumers
+  std::vector<std::string> unused_inputs;  // whose shapes may be given though nothing needs them: labels of training
+  std::vector<GraphNode> nodes;            // producers before consumers
   std::vector<std::string> outputs;
   std::unordered_map<std::string, NDArray> params;
 };

@@ -167,7 +167,8 @@ void GraphImporter::check_names() const {
   std::string known;
   for (const GraphInput& input : model_.inputs) known += (known.empty() ? "" : ", ") + input.name;
   for (const auto& [name, shape] : options_.shapes)
-    if (std::none_of(model_.inputs.begin(), model_.inputs.end(), [&](auto& input) { return input.name == name; }))
+    if (std::none_of(model_.inputs.begin(), model_.inputs.end(), [&](auto& input) { return input.name == name; }) &&
+        std::count(model_.unused_inputs.begin(), model_.unused_inputs.end(), name) == 0)
       throw Error(ValueError) << "the model has no input \"" << name << "\" to give a shape; its inputs are " << known;
 }
 

@@ -199,8 +199,10 @@ Exprs rescaling(KerasLayer& in) {
 }
 
 Exprs normalization(KerasLayer& in) {
-  if (!in.fields().list("axis").empty() && in.fields().integers("axis") != Ints{-1})
-    in.unsupported("an axis other than the last");
+  Ints axes = in.fields().integers("axis", {-1});
+  if (axes.size() != 1 || in.axis(axes[0], in.rank(in[0])) != static_cast<int>(in.rank(in[0])) - 1)
+    in.unsupported("axes other than the last");
+  if (in.flag("invert")) in.unsupported("invert");
   Expr mean, variance;
   if (in.fields().has("mean")) {
     auto number = [&](const char* name) {
@@ -209,11 +211,9 @@ Exprs normalization(KerasLayer& in) {
     };
     mean = number("mean"), variance = number("variance");
   } else {
-    mean = in.weight(0), variance = in.weight(1);
+    mean = reshape_to(in.weight(0), {-1}), variance = reshape_to(in.weight(1), {-1});
   }
   Expr deviation = maximum(sqrt(variance), make_scalar(1e-7, DataType::Float(32)));
-  if (in.flag("invert")) in.unsupported("invert");
-  mean = reshape_to(mean, {-1}), deviation = reshape_to(deviation, {-1});
   return {divide(subtract(cast_if_needed(in, in[0], DataType::Float(32)), mean), deviation)};
 }
 
