@@ -50,16 +50,20 @@ class Result:
 
 def run_case(case: Any) -> dict[str, Any]:
     """State, error and a note of one case."""
-    from framework_cases import difference
+    from framework_cases import difference, within_steps
 
     try:
-        apart = max((difference(got, want) for got, want in case.run()), default=float("inf"))
+        pairs = list(case.run())
+        apart = max((difference(got, want) for got, want in pairs), default=float("inf"))
+        is_close = pairs and all(
+            difference(got, want) <= case.tolerance or within_steps(got, want, case.steps) for got, want in pairs
+        )
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()] or [""]
         name = type(error).__name__
         state = "rejected" if "NotImplemented" in name or "UnImplemented" in name else "wrong"
         return {"state": state, "note": f"{case.name}: {name}: {lines[0][:120]}"}
-    if apart <= case.tolerance:
+    if is_close:
         return {"state": "ok", "error": apart}
     return {"state": "wrong", "error": apart, "note": f"{case.name}: error {apart:.1e}"}
 

@@ -50,7 +50,7 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.relay.frontend", "from_pytorch pytorch pytorch_utils qnn_torch", _TORCH),
     (
         "tvm.relay.frontend",
-        "from_tensorflow from_tflite tensorflow tensorflow2 tensorflow_ops tensorflow_parser tflite",
+        "tensorflow_ops",
         _TF,
     ),
     ("tvm.relay.testing", "tflite", _TF),

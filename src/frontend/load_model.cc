@@ -11,6 +11,8 @@
 #include "frontend/onnx/importer.h"
 #include "frontend/torch/importer.h"
 #include "frontend/torch/pt2.h"
+#include "frontend/tensorflow/importer.h"
+#include "frontend/tflite/importer.h"
 #include "ir/json/json.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -179,6 +181,33 @@ LoadedModel load_mxnet(const std::string& path, const LoadOptions& options) {
                 path);
 }
 
+LoadedModel load_tflite_file(const std::string& path, const LoadOptions& options) {
+  tflite::ImportOptions import;
+  import.shapes = options.input_shapes;
+  tflite::Imported imported = tflite::import_model(tflite::read_model(path), import);
+  return finish_import({imported.mod, imported.params, "tflite"}, options.input_shapes, path);
+}
+
+bool looks_like_tflite(const ModelFile& file) { return !file.is_directory && tflite::is_tflite(file.bytes); }
+
+LoadedModel load_tensorflow(const std::string& path, const LoadOptions& options) {
+  tensorflow::ImportOptions import;
+  import.shapes = options.input_shapes;
+  tensorflow::Imported imported;
+  if (is_folder(path)) {
+    tensorflow::SavedModel model(path);
+    imported = tensorflow::import_graph(model.graph(), model.options(import));
+  } else {
+    MappedFile file(path, "the TensorFlow graph");
+    imported = tensorflow::import_graph(tensorflow::parse_graph(file.bytes()), import);
+  }
+  return finish_import({imported.mod, imported.params, "pb"}, {}, path);
+}
+
+bool looks_like_tensorflow(const ModelFile& file) {
+  return file.is_directory ? tensorflow::is_saved_model(file.path) : tensorflow::looks_like_graph(file.bytes);
+}
+
 // ---- archives ----------------------------------------------------------------------------------------------------
 
 LoadedModel load_archive(const std::string& path, const LoadOptions& options) {
@@ -207,8 +236,8 @@ const std::vector<ModelFormat>& model_formats() {
        "",
        [](const ModelFile& file) { return keras::is_keras_file(file.bytes); }},
       {"onnx", {"onnx"}, "ONNX", load_onnx_file},
-      {"pb", {"pb"}, "TensorFlow", nullptr, "python -m tf2onnx.convert --graphdef (package tf2onnx)"},
-      {"tflite", {"tflite"}, "TFLite", nullptr, "python -m tf2onnx.convert --tflite (package tf2onnx)"},
+      {"pb", {"pb"}, "TensorFlow", load_tensorflow, "", looks_like_tensorflow},
+      {"tflite", {"tflite"}, "TFLite", load_tflite_file, "", looks_like_tflite},
       {"pytorch",
        {"pt2", "pth", "zip", "pt"},
        "PyTorch",

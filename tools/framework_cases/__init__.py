@@ -29,6 +29,15 @@ class Case:
     name: str
     run: Callable[[], Pairs]
     tolerance: float = 1e-4  # of the greatest difference, relative to the largest output
+    steps: int = 0  # integers may differ by so many, which quantised arithmetic of another rounding does
+
+
+def within_steps(got: Any, want: Any, steps: int) -> bool:
+    """True for integers that differ by no more than so many steps."""
+    got, want = np.asarray(got), np.asarray(want)
+    if got.shape != want.shape or got.dtype != want.dtype or got.dtype.kind not in "iu":
+        return False
+    return bool(np.abs(got.astype("int64") - want.astype("int64")).max(initial=0) <= steps)
 
 
 def difference(got: Any, want: Any) -> float:

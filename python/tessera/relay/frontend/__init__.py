@@ -1,9 +1,20 @@
 """Importers of models of other frameworks."""
 
+from . import tensorflow2, tensorflow_parser
 from .change_datatype import ChangeDatatype
 from .keras import from_keras
 from .mxnet import from_mxnet
 from .onnx import from_onnx
 from .pytorch import from_pytorch
+from .tensorflow import from_tensorflow
+from .tflite import from_tflite
 
-__all__ = ["ChangeDatatype", "from_keras", "from_mxnet", "from_onnx", "from_pytorch"]
+__all__ = [
+    "ChangeDatatype",
+    "from_keras",
+    "from_mxnet",
+    "from_onnx",
+    "from_pytorch",
+    "from_tensorflow",
+    "from_tflite",
+]
