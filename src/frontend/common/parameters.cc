@@ -12,7 +12,8 @@ relay::Expr with_parameters(const relay::Expr& root, const std::vector<std::pair
                             Array<relay::Var>* variables, Map<String, NDArray>* params) {
   std::unordered_map<const Object*, const std::string*> names;
   for (const auto& [name, constant] : constants)
-    if (auto* known = constant.as<relay::Constant>(); known && !known->data.shape().empty()) names.emplace(constant.get(), &name);
+    if (auto* known = constant.as<relay::Constant>(); known && !known->data.shape().empty())
+      names.emplace(constant.get(), &name);
   std::unordered_set<std::string> taken;
   for (const relay::Var& variable : *variables) taken.insert(variable->name_hint().str());
   std::unordered_map<const Object*, relay::Var> made;

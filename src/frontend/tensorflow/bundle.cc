@@ -40,8 +40,10 @@ constexpr size_t kFooter = 48, kTrailer = 5;  // trailer: how a block is compres
 constexpr uint64_t kMagic = 0xdb4775248b80fb57;
 
 std::string_view block_at(std::string_view bytes, uint64_t offset, uint64_t size) {
-  if (offset > bytes.size() || size > bytes.size() - offset || bytes.size() - offset - size < kTrailer) damaged_variables("a block lies outside of the file");
-  if (bytes[offset + size] != 0) throw Error(OpNotImplemented) << "the table of the SavedModel's variables is compressed";
+  if (offset > bytes.size() || size > bytes.size() - offset || bytes.size() - offset - size < kTrailer)
+    damaged_variables("a block lies outside of the file");
+  if (bytes[offset + size] != 0)
+    throw Error(OpNotImplemented) << "the table of the SavedModel's variables is compressed";
   return bytes.substr(offset, size);
 }
 
@@ -93,7 +95,8 @@ void Bundle::add(const std::string& key, std::string_view value) {
     if (key.empty()) {
       while (in.next()) {
         if (in.tag() == 1) shards_ = in.get_int32();
-        else if (in.tag() == 2 && in.get_enum() != 0) throw Error(OpNotImplemented) << "the variables of the SavedModel are big-endian";
+        else if (in.tag() == 2 && in.get_enum() != 0)
+          throw Error(OpNotImplemented) << "the variables of the SavedModel are big-endian";
         else if (in.tag() > 2) in.skip();
       }
       return;
@@ -120,18 +123,24 @@ void Bundle::add(const std::string& key, std::string_view value) {
 
 NDArray Bundle::read(const std::string& key) const {
   auto it = entries_.find(key);
-  if (it == entries_.end()) throw Error(ValueError) << "the SavedModel has no variable \"" << key << "\" in its table of " << entries_.size() << " entries";
+  if (it == entries_.end())
+    throw Error(ValueError) << "the SavedModel has no variable \"" << key << "\" in its table of " << entries_.size()
+                            << " entries";
   const Entry& entry = it->second;
   const DataType dtype = type_of_number(entry.type);
-  if (dtype.is_void() || entry.is_sliced) throw Error(OpNotImplemented) << "the variable " << key << " is of a type that tensors do not have here, or stored in slices";
+  if (dtype.is_void() || entry.is_sliced)
+    throw Error(OpNotImplemented) << "the variable " << key
+                                  << " is of a type that tensors do not have here, or stored in slices";
   for (int64_t extent : entry.shape)
     if (extent < 0) damaged_variables("a variable has a negative extent");
-  if (entry.shard < 0 || entry.shard >= shards_ || shards_ > 99999) damaged_variables("a variable lies in a file that is not there");
+  if (entry.shard < 0 || entry.shard >= shards_ || shards_ > 99999)
+    damaged_variables("a variable lies in a file that is not there");
   char suffix[40];
   std::snprintf(suffix, sizeof(suffix), ".data-%05d-of-%05d", static_cast<int>(entry.shard), static_cast<int>(shards_));
   MappedFile data(prefix_ + suffix, "the variables");
   const size_t size = tensor_bytes(entry.shape, dtype);
-  if (entry.offset < 0 || entry.size < 0 || static_cast<size_t>(entry.size) != size || static_cast<size_t>(entry.offset) > data.bytes().size() ||
+  if (entry.offset < 0 || entry.size < 0 || static_cast<size_t>(entry.size) != size ||
+      static_cast<size_t>(entry.offset) > data.bytes().size() ||
       size > data.bytes().size() - static_cast<size_t>(entry.offset))
     damaged_variables("the data of a variable does not fit its shape or file");
   NDArray out = NDArray::empty(entry.shape, dtype);

@@ -13,7 +13,8 @@ using Body = std::function<Values(const Values& states)>;
 /// Few iterations whose number is seen are written out; the rest is a recursive function.
 Values while_loop(Operation& in, const Values& initial, const Condition& condition, const Body& body);
 /// What one of two branches gives. A condition that is known takes one.
-Values choose_branch(Operation& in, const Expr& condition, const std::function<Values()>& yes, const std::function<Values()>& no);
+Values choose_branch(Operation& in, const Expr& condition, const std::function<Values()>& yes,
+                     const std::function<Values()>& no);
 /// True or false of a tensor of any type.
 Expr as_truth(const NodeContext& in, const Expr& x);
 

@@ -199,7 +199,9 @@ Value tensor(std::string_view bytes) {
       case 8: texts.emplace_back(view(in)); break;
       case 10: elements(in, [&] { return in.get_int64(); }, [&] { return in.get_packed_int64(); }, integer); break;
       case 11: elements(in, [&] { return in.get_bool(); }, [&] { return in.get_packed_bool(); }, integer); break;
-      case 13: elements(in, [&] { return in.get_int32(); }, [&] { return in.get_packed_int32(); }, integer), has_bits = true; break;
+      case 13:
+        elements(in, [&] { return in.get_int32(); }, [&] { return in.get_packed_int32(); }, integer), has_bits = true;
+        break;
       case 16: elements(in, [&] { return in.get_uint32(); }, [&] { return in.get_packed_uint32(); }, integer); break;
       case 17: elements(in, [&] { return in.get_uint64(); }, [&] { return in.get_packed_uint64(); }, integer); break;
       default: in.skip();
@@ -257,10 +259,26 @@ Attribute list_of(std::string_view bytes) {
   pbf_reader in = reader(bytes);
   while (in.next()) switch (in.tag()) {
       case 2: items.push_back(Attribute::of_text(std::string(view(in)))); break;
-      case 3: elements(in, [&] { return in.get_int64(); }, [&] { return in.get_packed_int64(); }, [&](int64_t v) { items.push_back(Attribute::of(v)); }); break;
-      case 4: elements(in, [&] { return in.get_float(); }, [&] { return in.get_packed_float(); }, [&](float v) { items.push_back(Attribute::of_real(v)); }); break;
-      case 5: elements(in, [&] { return in.get_bool(); }, [&] { return in.get_packed_bool(); }, [&](bool v) { items.push_back(Attribute::of(v)); }); break;
-      case 6: elements(in, [&] { return in.get_enum(); }, [&] { return in.get_packed_enum(); }, [&](int32_t v) { items.push_back(Attribute::of_type(type_of_number(v))); }); break;
+      case 3:
+        elements(
+            in, [&] { return in.get_int64(); }, [&] { return in.get_packed_int64(); },
+            [&](int64_t v) { items.push_back(Attribute::of(v)); });
+        break;
+      case 4:
+        elements(
+            in, [&] { return in.get_float(); }, [&] { return in.get_packed_float(); },
+            [&](float v) { items.push_back(Attribute::of_real(v)); });
+        break;
+      case 5:
+        elements(
+            in, [&] { return in.get_bool(); }, [&] { return in.get_packed_bool(); },
+            [&](bool v) { items.push_back(Attribute::of(v)); });
+        break;
+      case 6:
+        elements(
+            in, [&] { return in.get_enum(); }, [&] { return in.get_packed_enum(); },
+            [&](int32_t v) { items.push_back(Attribute::of_type(type_of_number(v))); });
+        break;
       case 7: items.push_back(shape_attribute(view(in))); break;
       case 9: items.push_back(Attribute::of_text(function_name(view(in)))); break;
       default: in.skip();

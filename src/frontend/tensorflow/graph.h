@@ -12,7 +12,7 @@ namespace tessera::tensorflow {
 
 struct NodeDef {
   std::string_view name, op;
-  std::vector<std::string_view> inputs;                                   // "node", "node:1", in functions "node:out:0"; "^node" is a control input
+  std::vector<std::string_view> inputs;  // "node", "node:1", in functions "node:out:0"; "^node" is a control input
   std::vector<std::pair<std::string_view, std::string_view>> attributes;  // not parsed yet
 };
 

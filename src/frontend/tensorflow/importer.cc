@@ -36,14 +36,17 @@ TensorName parse_name(std::string_view text) {
     std::string_view part = take();
     int64_t number = 0;
     auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error == std::errc() && end == part.data() + part.size() && number >= 0 && number < 1'000'000) out.index = number;
+    if (error == std::errc() && end == part.data() + part.size() && number >= 0 && number < 1'000'000)
+      out.index = number;
     else out.output = part;
   }
   return out;
 }
 
 bool is_structural(std::string_view op) {
-  static const std::set<std::string_view> ops{"Enter", "Exit", "LoopCond", "Merge", "Placeholder", "RefEnter", "RefExit", "RefMerge", "RefNextIteration", "RefSwitch", "Switch"};
+  static const std::set<std::string_view> ops{
+      "Enter",   "Exit",     "LoopCond",         "Merge",     "Placeholder", "RefEnter",
+      "RefExit", "RefMerge", "RefNextIteration", "RefSwitch", "Switch"};
   return ops.count(op) > 0;
 }
 
@@ -69,8 +72,8 @@ struct Body {
 /// One run of a body: values of its nodes. Inside of a loop of TensorFlow 1 a scope of its own.
 struct Scope {
   const Body& body;
-  Scope* outer = nullptr;                 // around a loop of TensorFlow 1
-  std::string_view frame;                 // its name
+  Scope* outer = nullptr;  // around a loop of TensorFlow 1
+  std::string_view frame;  // its name
   std::unordered_map<std::string_view, Values> values;
   std::unordered_map<std::string_view, Values> frames;  // results of loops, by their names
 };
@@ -107,18 +110,22 @@ class Importer : public Importing {
   Value read_variable(const NodeContext& in, const std::string& name) override {
     auto it = variables_.find(name);
     if (it != variables_.end()) return it->second;
-    if (!options_.variable) in.unsupported("the variable " + name + " has no value: the graph must be frozen, or given with its SavedModel");
+    if (!options_.variable)
+      in.unsupported("the variable " + name + " has no value: the graph must be frozen, or given with its SavedModel");
     Value value = relay::make_constant(options_.variable(name));
     constants_.emplace_back(name, value.tensor);
     return variables_[name] = value;
   }
-  void assign_variable(const NodeContext&, const std::string& name, Value value) override { variables_[name] = std::move(value); }
+  void assign_variable(const NodeContext&, const std::string& name, Value value) override {
+    variables_[name] = std::move(value);
+  }
   const std::string& target_layout() const override { return options_.layout; }
 
  private:
   const NodeDef& node_of(const Scope& scope, std::string_view name) const {
     auto it = scope.body.nodes.find(name);
-    if (it == scope.body.nodes.end()) throw Error(ValueError) << "the graph uses the node \"" << std::string(name) << "\", which it does not have";
+    if (it == scope.body.nodes.end())
+      throw Error(ValueError) << "the graph uses the node \"" << std::string(name) << "\", which it does not have";
     return *it->second;
   }
   /// All results of a node.
@@ -157,7 +164,8 @@ class Importer : public Importing {
 
 struct Level {
   Level(int& depth, const char* what) : depth(++depth) {
-    if (depth > kMaxCalls) throw Error(ValueError) << what << " of the graph lie deeper in each other than " << kMaxCalls << " levels";
+    if (depth > kMaxCalls)
+      throw Error(ValueError) << what << " of the graph lie deeper in each other than " << kMaxCalls << " levels";
   }
   ~Level() { --depth; }
   int& depth;
@@ -170,7 +178,9 @@ struct Pushed {
   std::vector<T>& list;
 };
 
-bool is_one_of(std::string_view op, std::string_view name) { return op == name || (op.starts_with("Ref") && op.substr(3) == name); }
+bool is_one_of(std::string_view op, std::string_view name) {
+  return op == name || (op.starts_with("Ref") && op.substr(3) == name);
+}
 
 /// Whether a node is reached only for its effect.
 bool follows_control(const Body& body) { return body.has_effects; }
@@ -201,19 +211,23 @@ const Values& Importer::results(Scope& scope, std::string_view name) {
     const NodeDef& node = node_of(scope, current);
     std::vector<std::string_view> missing = missing_inputs(scope, node);
     if (!missing.empty()) {
-      if (!open.insert(current).second) throw Error(ValueError) << "the graph has a cycle through the node \"" << std::string(current) << "\"";
+      if (!open.insert(current).second)
+        throw Error(ValueError) << "the graph has a cycle through the node \"" << std::string(current) << "\"";
       waiting.insert(waiting.end(), missing.rbegin(), missing.rend());
       continue;
     }
     waiting.pop_back();
-    if (++num_nodes_ > kMostNodes) throw Error(ValueError) << "with its functions and loops written out, the graph has more than " << kMostNodes << " nodes";
+    if (++num_nodes_ > kMostNodes)
+      throw Error(ValueError) << "with its functions and loops written out, the graph has more than " << kMostNodes
+                              << " nodes";
     try {
       Values values = on_enough_stack([&] { return convert(scope, node); });
       for (const Value& value : values)
         if (value.tensor.defined()) relay::typed(value.tensor);  // what does not fit is this node's fault
       scope.values[node.name] = std::move(values);
     } catch (Error& error) {
-      if (error.message().find("\n  in node ") == std::string::npos) error << "\n  in node " << std::string(node.op) << " " << std::string(node.name);
+      if (error.message().find("\n  in node ") == std::string::npos)
+        error << "\n  in node " << std::string(node.op) << " " << std::string(node.name);
       throw;
     }
   }
@@ -228,11 +242,14 @@ Value Importer::tensor(Scope& scope, const TensorName& name) {
     if (const Row* row = node == scope.body.nodes.end() ? nullptr : find_row(node->second->op))
       for (size_t i = 0; i < row->outputs.size(); ++i)
         if (row->outputs[i] == name.output) index += i;
-    if (node != scope.body.nodes.end() && is_one_of(node->second->op, "Switch") && name.output == "output_true") index += 1;
-    if (node != scope.body.nodes.end() && is_one_of(node->second->op, "Merge") && name.output == "value_index") index += 1;
+    if (node != scope.body.nodes.end() && is_one_of(node->second->op, "Switch") && name.output == "output_true")
+      index += 1;
+    if (node != scope.body.nodes.end() && is_one_of(node->second->op, "Merge") && name.output == "value_index")
+      index += 1;
   }
   if (index >= values.size())
-    throw Error(OpNotImplemented) << "result " << index << " of the node \"" << std::string(name.node) << "\" is not supported";
+    throw Error(OpNotImplemented) << "result " << index << " of the node \"" << std::string(name.node)
+                                  << "\" is not supported";
   return values[index];
 }
 
@@ -243,11 +260,16 @@ Value Importer::placeholder(const NodeDef& node) {
   std::optional<std::vector<int64_t>> extents;
   if (given != options_.shapes.end()) extents = given->second;
   else if (auto it = attributes.find("shape"); it != attributes.end()) extents = it->second.shape;
-  if (!extents) throw Error(ValueError) << "the number of dimensions of the input " << name << " is not in the graph; give its shape";
-  const DataType dtype = attributes.count("dtype") && attributes["dtype"].type ? *attributes["dtype"].type : DataType::Void();
-  if (dtype.is_void()) throw Error(OpNotImplemented) << "the input " << name << " is of a type that tensors do not have here";
+  if (!extents)
+    throw Error(ValueError) << "the number of dimensions of the input " << name
+                            << " is not in the graph; give its shape";
+  const DataType dtype =
+      attributes.count("dtype") && attributes["dtype"].type ? *attributes["dtype"].type : DataType::Void();
+  if (dtype.is_void())
+    throw Error(OpNotImplemented) << "the input " << name << " is of a type that tensors do not have here";
   constexpr size_t kMostDimensions = 64;
-  if (extents->size() > kMostDimensions) throw Error(ValueError) << "the input " << name << " has " << extents->size() << " dimensions";
+  if (extents->size() > kMostDimensions)
+    throw Error(ValueError) << "the input " << name << " has " << extents->size() << " dimensions";
   Array<PrimExpr> shape;
   for (int64_t extent : *extents) {
     if (extent > INT32_MAX) throw Error(ValueError) << "the input " << name << " has a dimension of extent " << extent;
@@ -274,7 +296,8 @@ Values Importer::convert(Scope& scope, const NodeDef& node) {
     Value value = tensor(scope, parse_name(node.inputs[0]));
     return {value, value};
   }
-  if (node.op == "LoopCond") return {tensor(scope, parse_name(node.inputs.empty() ? std::string_view() : node.inputs[0]))};
+  if (node.op == "LoopCond")
+    return {tensor(scope, parse_name(node.inputs.empty() ? std::string_view() : node.inputs[0]))};
   if (node.op == "Const")
     if (auto it = constant_nodes_.find(&node); it != constant_nodes_.end()) return {it->second};
   SpanScope span(node_span(std::string(node.name)));
@@ -290,7 +313,8 @@ Values Importer::convert(Scope& scope, const NodeDef& node) {
   const Row* row = find_row(node.op);
   if (!row && graph_.functions.count(node.op)) return call(std::string(node.op), inputs);
   if (!row) throw Error(OpNotImplemented) << "the operator " << std::string(node.op) << " is not supported";
-  Operation operation(*this, std::string(node.op), std::string(node.name), std::move(inputs), parse_attributes(node), 0);
+  Operation operation(*this, std::string(node.op), std::string(node.name), std::move(inputs), parse_attributes(node),
+                      0);
   try {
     Values out = row->convert(operation);
     if (node.op == "Const" && !out.empty()) {
@@ -309,13 +333,15 @@ Values Importer::convert(Scope& scope, const NodeDef& node) {
 
 Values Importer::call(const std::string& name, const Values& inputs) {
   auto it = bodies_.find(name);
-  if (it == bodies_.end()) throw Error(ValueError) << "the graph calls the function \"" << name << "\", which it does not have";
+  if (it == bodies_.end())
+    throw Error(ValueError) << "the graph calls the function \"" << name << "\", which it does not have";
   const Body& body = it->second;
   Level level(depth_, "functions");
   Scope scope{body, nullptr, {}, {}, {}};
   const FunctionDef& function = *body.function;
   if (inputs.size() < function.inputs.size())
-    throw Error(ValueError) << "the function \"" << name << "\" takes " << function.inputs.size() << " inputs, not " << inputs.size();
+    throw Error(ValueError) << "the function \"" << name << "\" takes " << function.inputs.size() << " inputs, not "
+                            << inputs.size();
   for (size_t i = 0; i < function.inputs.size(); ++i) scope.values[function.inputs[i]] = {inputs[i]};
   return on_enough_stack([&] {
     if (body.has_effects)
@@ -324,7 +350,9 @@ Values Importer::call(const std::string& name, const Values& inputs) {
     Values out;
     for (std::string_view output : function.outputs) {
       auto result = function.results.find(output);
-      if (result == function.results.end()) throw Error(ValueError) << "the function \"" << name << "\" does not say what its output " << std::string(output) << " is";
+      if (result == function.results.end())
+        throw Error(ValueError) << "the function \"" << name << "\" does not say what its output "
+                                << std::string(output) << " is";
       out.push_back(tensor(scope, parse_name(result->second)));
     }
     return out;
@@ -360,7 +388,8 @@ std::vector<UnsupportedNode> Importer::without_converter(const std::vector<std::
     auto enter = [&](std::string_view function) {
       auto inner = bodies_.find(function);
       if (inner == bodies_.end()) return;
-      for (const auto& [_, result] : inner->second.function->results) waiting.emplace_back(&inner->second, parse_name(result).node);
+      for (const auto& [_, result] : inner->second.function->results)
+        waiting.emplace_back(&inner->second, parse_name(result).node);
     };
     if (is_call) enter(node.op);
     for (const auto& [key, attribute] : parse_attributes(node)) {
@@ -412,7 +441,8 @@ Imported Importer::run() {
       add(tensor(scope, name), output);
     }
   }
-  if (results_of.empty()) throw Error(ValueError) << "the node \"" << outputs[0] << "\" has no results; name the outputs";
+  if (results_of.empty())
+    throw Error(ValueError) << "the node \"" << outputs[0] << "\" has no results; name the outputs";
   Imported out;
   Expr body = results_of.size() == 1 ? results_of[0] : relay::make_tuple(results_of);
   Array<relay::Var> params;
@@ -428,7 +458,8 @@ Imported Importer::run() {
   if (!options_.freeze_params) body = with_parameters(body, constants_, &params, &out.params);
   GlobalVarNode main;
   main.name_hint = "main";
-  out.mod.update(make(std::move(main)), relay::make_function(params, body, nullptr, {}, DictAttrs().with(relay::kOutputNames, names)));
+  out.mod.update(make(std::move(main)),
+                 relay::make_function(params, body, nullptr, {}, DictAttrs().with(relay::kOutputNames, names)));
   return out;
 }
 
@@ -460,7 +491,9 @@ struct LoopVariable {
 };
 
 Value Importer::exit(Scope& scope, const NodeDef& node) {
-  auto fail = [&](const char* what) { throw Error(ValueError) << "the loop that ends in \"" << std::string(node.name) << "\" " << what; };
+  auto fail = [&](const char* what) {
+    throw Error(ValueError) << "the loop that ends in \"" << std::string(node.name) << "\" " << what;
+  };
   const NodeDef* way_out = node.inputs.empty() ? nullptr : behind_identities(scope, node.inputs[0]);
   if (!way_out || !is_one_of(way_out->op, "Switch") || way_out->inputs.size() < 2) fail("has no Switch before it");
   const NodeDef* merge = behind_identities(scope, way_out->inputs[0]);
@@ -487,20 +520,25 @@ Value Importer::exit(Scope& scope, const NodeDef& node) {
     const NodeDef* enter = enter_of(*one);
     if (!enter || frame_of(*enter) != frame) continue;
     auto next = scope.body.nodes.find(parse_name(one->inputs[1]).node);
-    if (next == scope.body.nodes.end() || !is_one_of(next->second->op, "NextIteration") || next->second->inputs.empty()) fail("has a variable without NextIteration");
+    if (next == scope.body.nodes.end() || !is_one_of(next->second->op, "NextIteration") || next->second->inputs.empty())
+      fail("has a variable without NextIteration");
     variables.push_back({enter, one, next->second});
   }
-  std::sort(variables.begin(), variables.end(), [](const LoopVariable& a, const LoopVariable& b) { return a.merge->name < b.merge->name; });
+  std::sort(variables.begin(), variables.end(),
+            [](const LoopVariable& a, const LoopVariable& b) { return a.merge->name < b.merge->name; });
   for (size_t i = 0; i < variables.size(); ++i)
     if (variables[i].merge == merge) own = i;
   if (own == SIZE_MAX) fail("has no variables");
-  if (auto known = scope.frames.find(variables[0].merge->name); known != scope.frames.end()) return known->second.at(own);
+  if (auto known = scope.frames.find(variables[0].merge->name); known != scope.frames.end())
+    return known->second.at(own);
   Level level(depth_, "loops");
   Values initial;
-  for (const LoopVariable& variable : variables) initial.push_back(tensor(scope_of_enter(scope, *variable.enter), parse_name(variable.enter->inputs[0])));
+  for (const LoopVariable& variable : variables)
+    initial.push_back(tensor(scope_of_enter(scope, *variable.enter), parse_name(variable.enter->inputs[0])));
   auto inside = [&](const Values& states, auto&& use) {
     Scope inner{scope.body, &scope, frame, {}, {}};
-    for (size_t i = 0; i < variables.size(); ++i) inner.values[variables[i].merge->name] = {states[i], Value(relay::make_scalar(0, DataType::Int(32)))};
+    for (size_t i = 0; i < variables.size(); ++i)
+      inner.values[variables[i].merge->name] = {states[i], Value(relay::make_scalar(0, DataType::Int(32)))};
     Pushed<Scope*> pushed(scopes_, &inner);
     return use(inner);
   };
@@ -517,7 +555,8 @@ Value Importer::exit(Scope& scope, const NodeDef& node) {
       [&](const Values& states) {
         return inside(states, [&](Scope& inner) {
           Values next;
-          for (const LoopVariable& variable : variables) next.push_back(tensor(inner, parse_name(variable.next->inputs[0])));
+          for (const LoopVariable& variable : variables)
+            next.push_back(tensor(inner, parse_name(variable.next->inputs[0])));
           return next;
         });
       });
@@ -537,7 +576,9 @@ Branches Importer::branches_of_input(Scope& scope, std::string_view input, int d
   const bool is_yes = name.index == 1 || name.output == "output_true";
   TensorName predicate = parse_name(node.inputs[1]);
   const NodeDef* source = behind_identities(scope, node.inputs[1]);
-  std::string key = source ? std::string(source->name) + ":" + std::to_string(source == scope.body.nodes.at(predicate.node) ? predicate.index : 0) : std::string(node.inputs[1]);
+  std::string key = source ? std::string(source->name) + ":" +
+                                 std::to_string(source == scope.body.nodes.at(predicate.node) ? predicate.index : 0)
+                           : std::string(node.inputs[1]);
   // A branch within the same one adds nothing.
   if (std::find(out.begin(), out.end(), std::pair(key, is_yes)) == out.end()) out.emplace_back(key, is_yes);
   return out;
@@ -581,7 +622,9 @@ Values Importer::merge(Scope& scope, const NodeDef& node) {
 
 }  // namespace
 
-Imported import_graph(const GraphDef& graph, const ImportOptions& options) { return Importer(graph, options, nullptr).run(); }
+Imported import_graph(const GraphDef& graph, const ImportOptions& options) {
+  return Importer(graph, options, nullptr).run();
+}
 
 Survey survey_graph(const GraphDef& graph, const ImportOptions& options) {
   Survey out;

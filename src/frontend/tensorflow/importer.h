@@ -15,9 +15,9 @@ struct ImportOptions {
   std::unordered_map<std::string, std::vector<int64_t>> shapes;  // of placeholders; -1 is unknown
   std::vector<std::string> outputs;                              // tensors; empty: those of the last node
   std::vector<std::string> inputs;                               // placeholders in their order; the others follow
-  std::string layout;                                            // "NCHW": what images are computed in; else that of the graph
-  bool freeze_params = true;                                     // constants stay constants; else parameters of the function
-  std::function<NDArray(const std::string& name)> variable;      // values of variables; null: there are none
+  std::string layout;         // "NCHW": what images are computed in; else that of the graph
+  bool freeze_params = true;  // constants stay constants; else parameters of the function
+  std::function<NDArray(const std::string& name)> variable;  // values of variables; null: there are none
 };
 
 struct Imported {

@@ -7,7 +7,8 @@
 namespace tessera::tensorflow {
 namespace {
 
-ImportOptions options_from(const Map<String, Array<PrimExpr>>& shapes, const Array<String>& outputs, const std::string& layout) {
+ImportOptions options_from(const Map<String, Array<PrimExpr>>& shapes, const Array<String>& outputs,
+                           const std::string& layout) {
   ImportOptions out;
   for (const auto& [name, shape] : shapes) {
     std::vector<int64_t>& extents = out.shapes[name.str()];
@@ -28,14 +29,16 @@ std::string_view borrowed_bytes(const AnyView& given) {
   throw Error(TypeError) << "a TensorFlow graph is given as bytes, not as " << given.type_name();
 }
 
-Array<ObjectRef> import_bytes(const AnyView& bytes, const Map<String, Array<PrimExpr>>& shapes, const Array<String>& outputs, const std::string& layout) {
+Array<ObjectRef> import_bytes(const AnyView& bytes, const Map<String, Array<PrimExpr>>& shapes,
+                              const Array<String>& outputs, const std::string& layout) {
   const GraphDef graph = parse_graph(borrowed_bytes(bytes));
   Imported imported = import_graph(graph, options_from(shapes, outputs, layout));
   return {imported.mod, imported.params};
 }
 
-Array<ObjectRef> import_saved_model(const std::string& folder, const std::string& signature, const Map<String, Array<PrimExpr>>& shapes,
-                                    const Array<String>& outputs, const std::string& layout) {
+Array<ObjectRef> import_saved_model(const std::string& folder, const std::string& signature,
+                                    const Map<String, Array<PrimExpr>>& shapes, const Array<String>& outputs,
+                                    const std::string& layout) {
   SavedModel model(folder);
   Imported imported = import_graph(model.graph(), model.options(options_from(shapes, outputs, layout), signature));
   return {imported.mod, imported.params};

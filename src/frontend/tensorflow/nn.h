@@ -24,8 +24,8 @@ Expr convolution_of(Operation& in, const Expr& data, const Expr& filter, Windows
 /// (h, w, channels, multiplier) as the weight of a convolution with a group for each channel.
 Expr depthwise_filter(const NodeContext& in, const Expr& filter);
 /// The gradient of a convolution by its data, for an image of `out` spatial extents; filter (h, w, out, in).
-Expr transposed_convolution(Operation& in, const Expr& data, const Expr& filter, const Ints& out, const Windows& windows,
-                            const QuantizedArgs* integers = nullptr);
+Expr transposed_convolution(Operation& in, const Expr& data, const Expr& filter, const Ints& out,
+                            const Windows& windows, const QuantizedArgs* integers = nullptr);
 /// The padding of windows over `extents`: begins, then ends.
 Ints padding_of(const NodeContext& in, const Windows& windows, const Ints& extents);
 enum class Pool { Max, Average };

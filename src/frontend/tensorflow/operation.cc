@@ -128,7 +128,8 @@ DataType Operation::type(std::string_view name, DataType otherwise) const {
   const Attribute* out = find(name);
   if (!out) return otherwise;
   if (!out->type) wrong_attribute(*this, name, "type");
-  if (out->type->is_void()) unsupported("the attribute " + std::string(name) + " is a type that tensors do not have here");
+  if (out->type->is_void())
+    unsupported("the attribute " + std::string(name) + " is a type that tensors do not have here");
   return *out->type;
 }
 
@@ -159,15 +160,17 @@ std::vector<double> Operation::numbers(std::string_view name) const {
 
 std::string Operation::function(std::string_view name) const {
   const Attribute* out = find(name);
-  if (!out || !out->s) throw Error(OpAttributeRequired) << title() << ": the attribute " << std::string(name) << " is missing";
+  if (!out || !out->s)
+    throw Error(OpAttributeRequired) << title() << ": the attribute " << std::string(name) << " is missing";
   return *out->s;
 }
 
 const Row* find_row(std::string_view op) {
   static const std::map<std::string, Row, std::less<>> table = [] {
     std::map<std::string, Row, std::less<>> out;
-    for (auto family : {array_rows, control_rows, create_rows, elementwise_rows, image_rows, index_rows, list_rows, matmul_rows,
-                        nms_rows, nn_rows, recurrent_rows, reduction_rows, segment_rows, sparse_rows, variable_rows})
+    for (auto family :
+         {array_rows, control_rows, create_rows, elementwise_rows, image_rows, index_rows, list_rows, matmul_rows,
+          nms_rows, nn_rows, recurrent_rows, reduction_rows, segment_rows, sparse_rows, variable_rows})
       for (Row& row : family()) out.emplace(row.op, std::move(row));
     return out;
   }();

@@ -15,9 +15,9 @@ using namespace frontend;  // NOLINT: what importers share is their language
 /// A tensor list of TensorFlow 2, or a tensor array of TensorFlow 1: elements of one shape, stacked. Before the first element
 /// is there only their number may be known.
 struct List {
-  Expr stacked;                  // (length, ...); null while no element is known
-  Expr length;                   // int64, where `stacked` is null
-  Array<PrimExpr> element;       // extents where they are known before the first element; null: nothing is known
+  Expr stacked;             // (length, ...); null while no element is known
+  Expr length;              // int64, where `stacked` is null
+  Array<PrimExpr> element;  // extents where they are known before the first element; null: nothing is known
   DataType dtype = DataType::Void();
 };
 
@@ -41,8 +41,8 @@ using Values = std::vector<Value>;
 struct Attribute {
   std::optional<int64_t> i;
   std::optional<double> f;
-  std::optional<std::string> s;         // also the name of a function
-  std::optional<DataType> type;         // Void: a type that no tensor has here (strings, resources)
+  std::optional<std::string> s;               // also the name of a function
+  std::optional<DataType> type;               // Void: a type that no tensor has here (strings, resources)
   std::optional<std::vector<int64_t>> shape;  // -1 is unknown
   std::shared_ptr<const std::vector<Attribute>> list;
   std::optional<Value> tensor;

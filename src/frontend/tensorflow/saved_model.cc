@@ -42,7 +42,8 @@ std::string variable_name(const NodeDef& node) {
 }
 
 /// Entries of the table by variables, as the assignments of one graph or function say.
-void find_assignments(const std::vector<NodeDef>& list, const std::function<std::string(const TensorName&)>& variable_of,
+void find_assignments(const std::vector<NodeDef>& list,
+                      const std::function<std::string(const TensorName&)>& variable_of,
                       std::unordered_map<std::string, std::string>* keys) {
   const Nodes nodes = nodes_of(list);
   for (const NodeDef& node : list) {
@@ -72,7 +73,9 @@ struct SavedModel::Files {
   std::unordered_map<std::string, std::string> keys;  // entries of the table, by variables
 
   explicit Files(const std::string& folder)
-      : file(file_of(folder), "the SavedModel"), graphs(parse_saved_model(file.bytes())), variables(folder + "/variables/variables") {
+      : file(file_of(folder), "the SavedModel"),
+        graphs(parse_saved_model(file.bytes())),
+        variables(folder + "/variables/variables") {
     graph = &graphs[0];
     for (const MetaGraph& one : graphs)
       if (std::find(one.tags.begin(), one.tags.end(), "serve") != one.tags.end()) graph = &one;
@@ -93,7 +96,8 @@ struct SavedModel::Files {
         const auto& inputs = function->second.inputs;
         auto at = std::find(inputs.begin(), inputs.end(), argument.node);
         const auto index = static_cast<size_t>(at - inputs.begin());
-        return at == inputs.end() || index >= call.inputs.size() ? std::string() : in_main(source_of(nodes, call.inputs[index]));
+        return at == inputs.end() || index >= call.inputs.size() ? std::string()
+                                                                 : in_main(source_of(nodes, call.inputs[index]));
       };
       find_assignments(function->second.nodes, of_argument, &keys);
     }
@@ -116,7 +120,8 @@ ImportOptions SavedModel::options(ImportOptions given, const std::string& wanted
     for (const SignatureDef& one : all)
       if (!one.key.starts_with("__")) signature = &one;
   if (!signature && given.outputs.empty())
-    throw Error(ValueError) << "the SavedModel has no signature" << (wanted.empty() ? "" : " \"" + wanted + "\"") << "; it has " << (known.empty() ? "none" : known);
+    throw Error(ValueError) << "the SavedModel has no signature" << (wanted.empty() ? "" : " \"" + wanted + "\"")
+                            << "; it has " << (known.empty() ? "none" : known);
   if (signature && given.outputs.empty())
     for (const auto& [name, tensor] : signature->outputs) given.outputs.emplace_back(tensor);
   if (signature) {

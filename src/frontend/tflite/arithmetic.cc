@@ -24,12 +24,15 @@ Values finished(Node& in, const Expr& out) {
 Converter binary(const char* plain, const char* integers) {
   return [plain, integers](Node& in) {
     const Quantization &a = in.quantized_input(0), &b = in.quantized_input(1), &to = in.quantized_output(0);
-    const bool is_quantized = a.is_given() && b.is_given() && to.is_given() && a.scale.size() == 1 && b.scale.size() == 1;
+    const bool is_quantized =
+        a.is_given() && b.is_given() && to.is_given() && a.scale.size() == 1 && b.scale.size() == 1;
     if (!in.is_quantized()) return finished(in, call_op(plain, {in[0], in[1]}));
-    if (!is_quantized || in.dtype(in[0]).bits != 8 || !integers) return finished(in, call_op(plain, {floats(in, 0), floats(in, 1)}));
+    if (!is_quantized || in.dtype(in[0]).bits != 8 || !integers)
+      return finished(in, call_op(plain, {floats(in, 0), floats(in, 1)}));
     const DataType dtype = in.output_type(0);
-    Expr out = call_op(integers, {in[0], in[1], scale_of(a), zero_of(a), scale_of(b), zero_of(b), scale_of(to), zero_of(to)},
-                       make_attrs<BroadcastAttrs>([](auto&) {}));
+    Expr out =
+        call_op(integers, {in[0], in[1], scale_of(a), zero_of(a), scale_of(b), zero_of(b), scale_of(to), zero_of(to)},
+                make_attrs<BroadcastAttrs>([](auto&) {}));
     return Values{activated_integers(in, out, activation_of(in), to, dtype)};
   };
 }

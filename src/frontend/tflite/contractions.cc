@@ -19,8 +19,9 @@ using tensorflow::Windows;
 
 /// Data and weight of 8 bits, whose sums int32 holds. Those of 16 bits are computed in floats.
 bool stays_integer(Node& in, size_t data, size_t weight) {
-  return in.quantized_input(data).is_given() && in.quantized_input(weight).is_given() && in.quantized_output(0).is_given() &&
-         in.dtype(in[data]).bits == 8 && in.dtype(in[weight]).bits == 8 && in.quantized_input(data).scale.size() == 1;
+  return in.quantized_input(data).is_given() && in.quantized_input(weight).is_given() &&
+         in.quantized_output(0).is_given() && in.dtype(in[data]).bits == 8 && in.dtype(in[weight]).bits == 8 &&
+         in.quantized_input(data).scale.size() == 1;
 }
 
 QuantizedArgs quantized_args(Node& in, size_t data, size_t weight) {
@@ -70,22 +71,27 @@ Values conv2d(Node& in) {
   const Array<PrimExpr> order = int_array({1, 2, 3, 0});
   if (stays_integer(in, 0, 1)) {
     QuantizedArgs args = quantized_args(in, 0, 1);
-    return finished_integers(in, tensorflow::convolution_of(in, in[0], transpose(in[1], order), windows, groups, &args), 0, 1, 2, 3);
+    return finished_integers(in, tensorflow::convolution_of(in, in[0], transpose(in[1], order), windows, groups, &args),
+                             0, 1, 2, 3);
   }
-  return finished_floats(in, tensorflow::convolution_of(in, floats(in, 0), transpose(floats(in, 1), order), windows, groups), 2, 3);
+  return finished_floats(
+      in, tensorflow::convolution_of(in, floats(in, 0), transpose(floats(in, 1), order), windows, groups), 2, 3);
 }
 
 Values depthwise_conv2d(Node& in) {
   Ints shape = in.static_shape(in[1], "the filter of a convolution");  // (1, h, w, out)
   const int64_t* channels = in.rank(in[0]) == 4 ? as_int(in.shape(in[0])[3]) : nullptr;
-  if (shape.size() != 4 || !channels || *channels < 1 || shape[3] % *channels) in.invalid("the channels of data and filter do not fit");
+  if (shape.size() != 4 || !channels || *channels < 1 || shape[3] % *channels)
+    in.invalid("the channels of data and filter do not fit");
   Windows windows = windows_of(in, {shape[1], shape[2]});
   auto filter = [&](const Expr& x) { return reshape_to(x, {shape[1], shape[2], 1, shape[3]}); };
   if (stays_integer(in, 0, 1)) {
     QuantizedArgs args = quantized_args(in, 0, 1);
-    return finished_integers(in, tensorflow::convolution_of(in, in[0], filter(in[1]), windows, *channels, &args), 0, 1, 2, 3);
+    return finished_integers(in, tensorflow::convolution_of(in, in[0], filter(in[1]), windows, *channels, &args), 0, 1,
+                             2, 3);
   }
-  return finished_floats(in, tensorflow::convolution_of(in, floats(in, 0), filter(floats(in, 1)), windows, *channels), 2, 3);
+  return finished_floats(in, tensorflow::convolution_of(in, floats(in, 0), filter(floats(in, 1)), windows, *channels),
+                         2, 3);
 }
 
 Values conv3d(Node& in) {  // its filter lies as TensorFlow's
@@ -115,7 +121,9 @@ Values transpose_conv(Node& in) {
     Expr sums = tensorflow::transposed_convolution(in, in[2], transpose(in[1], order), extents, windows, &args);
     return finished_integers(in, sums, 2, 1, 3, 3);
   }
-  return finished_floats(in, tensorflow::transposed_convolution(in, floats(in, 2), transpose(floats(in, 1), order), extents, windows), 3, 3);
+  return finished_floats(
+      in, tensorflow::transposed_convolution(in, floats(in, 2), transpose(floats(in, 1), order), extents, windows), 3,
+      3);
 }
 
 Values fully_connected(Node& in) {
@@ -124,7 +132,11 @@ Values fully_connected(Node& in) {
   const PrimExpr units = in.shape(in[1])[0], depth = in.shape(in[1])[1];
   if (!as_int(units) || !as_int(depth)) in.unknown("the shape of the weight must be known", in[1]);
   const Array<PrimExpr> shape = in.shape(in[0]);
-  auto rows = [&](const Expr& x) { return shape.size() == 2 && as_int(shape[1]) && *as_int(shape[1]) == *as_int(depth) ? x : reshape(x, int_array({-1, *as_int(depth)})); };
+  auto rows = [&](const Expr& x) {
+    return shape.size() == 2 && as_int(shape[1]) && *as_int(shape[1]) == *as_int(depth)
+               ? x
+               : reshape(x, int_array({-1, *as_int(depth)}));
+  };
   auto dense = [&](DataType out) {
     return make_attrs<DenseAttrs>([&](auto& attrs) {
       attrs.units = units;
@@ -134,7 +146,9 @@ Values fully_connected(Node& in) {
   Values out;
   if (stays_integer(in, 0, 1)) {
     QuantizedArgs args = quantized_args(in, 0, 1);
-    Expr sums = call_op("qnn.dense", {rows(in[0]), in[1], args.data_zero, args.filter_zero, args.data_scale, args.filter_scale}, dense(DataType::Int(32)));
+    Expr sums =
+        call_op("qnn.dense", {rows(in[0]), in[1], args.data_zero, args.filter_zero, args.data_scale, args.filter_scale},
+                dense(DataType::Int(32)));
     out = finished_integers(in, sums, 0, 1, 2, 1);
   } else {
     out = finished_floats(in, call_op("nn.dense", {rows(floats(in, 0)), floats(in, 1)}, dense(DataType::Void())), 2, 1);
@@ -164,7 +178,8 @@ Values batch_matmul(Node& in) {
     }
     return integers(in, x, zero_of(in.quantized_input(i)));
   };
-  return finished_integers(in, integer_matmul(in, matrix(0, in.flag("adj_x")), matrix(1, in.flag("adj_y"))), 0, 1, SIZE_MAX, -1);
+  return finished_integers(in, integer_matmul(in, matrix(0, in.flag("adj_x")), matrix(1, in.flag("adj_y"))), 0, 1,
+                           SIZE_MAX, -1);
 }
 
 }  // namespace

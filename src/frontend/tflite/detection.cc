@@ -38,7 +38,8 @@ Values detection_postprocess(Node& in) {
   const int64_t classes = in.integer("num_classes", shape[2]), most = in.integer("max_detections", 10);
   if (classes < 1 || classes > shape[2] || most < 1 || most > 1'000'000) in.invalid("max_detections or num_classes");
   const bool is_regular = in.flag("use_regular_nms", false);
-  if (!is_regular && in.integer("max_classes_per_detection", 1) != 1) in.unsupported("more than one class for a detection");
+  if (!is_regular && in.integer("max_classes_per_detection", 1) != 1)
+    in.unsupported("more than one class for a detection");
   Ints codes = in.static_shape(in[0], "the boxes of a detector");
   if (codes.size() != 3 || codes[2] < 4) in.invalid("the boxes of a detector are (1, anchors, 4)");
   Expr box_codes = slice(squeeze(floats(in, 0), int_array({0})), 1, 0, 4);
@@ -50,10 +51,12 @@ Values detection_postprocess(Node& in) {
   Expr best;
   Chosen chosen;
   if (is_regular) {
-    chosen = tensorflow::non_max_suppression(in, {boxes, transpose(scores), in.integer("detections_per_class", 100), iou, least});
+    chosen = tensorflow::non_max_suppression(
+        in, {boxes, transpose(scores), in.integer("detections_per_class", 100), iou, least});
   } else {
     best = call_op("argmax", {scores}, make_attrs<ArgReduceAttrs>([](auto& attrs) { attrs.axis = int_array({1}); }));
-    chosen = tensorflow::non_max_suppression(in, {boxes, expand_dims(reduce("max", scores, int_array({1})), 0), most, iou, least});
+    chosen = tensorflow::non_max_suppression(
+        in, {boxes, expand_dims(reduce("max", scores, int_array({1})), 0), most, iou, least});
   }
   Expr valid = minimum(chosen.count, make_constant([&] {
                          NDArray out = NDArray::empty(std::vector<int64_t>{}, DataType::Int(64));

@@ -46,7 +46,8 @@ class TableView {
   /// Bytes of the file itself.
   std::string_view bytes(int slot) const {
     auto* vector = vector_at<uint8_t>(slot);
-    return vector ? std::string_view(reinterpret_cast<const char*>(vector->data()), vector->size()) : std::string_view();
+    return vector ? std::string_view(reinterpret_cast<const char*>(vector->data()), vector->size())
+                  : std::string_view();
   }
   std::string_view text(int slot) const {
     auto* string = pointer<flatbuffers::String>(slot);

@@ -42,7 +42,9 @@ const CustomRow* find_custom(std::string_view name) {
   return it == rows.end() ? nullptr : &*it;
 }
 
-bool has_converter(const Operator& node) { return node.custom.empty() ? find_row(node.code) != nullptr : find_custom(node.custom) != nullptr; }
+bool has_converter(const Operator& node) {
+  return node.custom.empty() ? find_row(node.code) != nullptr : find_custom(node.custom) != nullptr;
+}
 
 std::string name_of_tensor(const Subgraph& graph, int32_t index) {
   return index < 0 ? std::string() : std::string(graph.tensors[static_cast<size_t>(index)].name);
@@ -64,7 +66,8 @@ Values by_table(Node& in, const Converter& convert) {
   Node whole = in.with_inputs({dequantized(in, numbers_of(all, {256}, dtype), from)});
   Expr table = quantized(in, convert(whole).at(0).tensor, to, in.output_type(0));
   if (std::optional<NDArray> known = in.constant(table)) table = relay::make_constant(*known);
-  Expr index = relay::add(relay::cast(in[0], DataType::Int(32)), relay::make_scalar(dtype.is_uint() ? 0 : 128, DataType::Int(32)));
+  Expr index = relay::add(relay::cast(in[0], DataType::Int(32)),
+                          relay::make_scalar(dtype.is_uint() ? 0 : 128, DataType::Int(32)));
   return {take(table, index, 0)};
 }
 
@@ -84,10 +87,12 @@ class Importer : public tensorflow::Importing {
     if (index >= model_.subgraphs.size()) throw Error(ValueError) << "the model has no subgraph " << function;
     const Subgraph& graph = model_.subgraphs[index];
     if (inputs.size() != graph.inputs.size())
-      throw Error(ValueError) << "subgraph " << index << " takes " << graph.inputs.size() << " inputs, not " << inputs.size();
+      throw Error(ValueError) << "subgraph " << index << " takes " << graph.inputs.size() << " inputs, not "
+                              << inputs.size();
     struct Level {
       explicit Level(int& depth) : depth(++depth) {
-        if (depth > kMaxCalls) throw Error(ValueError) << "subgraphs of the model call each other deeper than " << kMaxCalls << " levels";
+        if (depth > kMaxCalls)
+          throw Error(ValueError) << "subgraphs of the model call each other deeper than " << kMaxCalls << " levels";
       }
       ~Level() { --depth; }
       int& depth;
@@ -112,7 +117,9 @@ class Importer : public tensorflow::Importing {
     if (it == variables_.end()) in.unsupported("the variable " + name + " is read before it is set");
     return it->second;
   }
-  void assign_variable(const NodeContext&, const std::string& name, Value value) override { variables_[name] = std::move(value); }
+  void assign_variable(const NodeContext&, const std::string& name, Value value) override {
+    variables_[name] = std::move(value);
+  }
   const std::string& target_layout() const override { return layout_; }
 
  private:
@@ -138,7 +145,8 @@ const Value& Importer::value_of(const Subgraph& graph, std::vector<Value>& value
   Value& value = values[static_cast<size_t>(index)];
   const Tensor& tensor = graph.tensors[static_cast<size_t>(index)];
   if (!value.is_absent()) return value;
-  if (rejected_.count(&tensor)) throw Error(kFollowsUnsupported) << "the tensor " << std::string(tensor.name) << " is not known";
+  if (rejected_.count(&tensor))
+    throw Error(kFollowsUnsupported) << "the tensor " << std::string(tensor.name) << " is not known";
   std::vector<int64_t> shape(tensor.shape.begin(), tensor.shape.end());
   const bool is_empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   if (!tensor.data.empty() || (is_empty && !tensor.is_variable)) {
@@ -149,7 +157,8 @@ const Value& Importer::value_of(const Subgraph& graph, std::vector<Value>& value
     const DataType dtype = memory_type(tensor.kind);
     value = filled(q.is_given() ? static_cast<double>(q.zero[0]) : 0, shape, dtype);
   } else {
-    throw Error(ValueError) << "the graph uses the tensor \"" << std::string(tensor.name) << "\" before anything makes it";
+    throw Error(ValueError) << "the graph uses the tensor \"" << std::string(tensor.name)
+                            << "\" before anything makes it";
   }
   return value;
 }
@@ -194,7 +203,8 @@ void Importer::reject(const Subgraph& graph, const Operator& node, const Error& 
     }
     Array<PrimExpr> shape;
     for (int32_t extent : tensor.shape) shape.push_back(int_imm(DataType::Int(32), extent));
-    values[static_cast<size_t>(output)] = Value(relay::make_local(String(std::string(tensor.name)), TensorType(shape, dtype)));
+    values[static_cast<size_t>(output)] =
+        Value(relay::make_local(String(std::string(tensor.name)), TensorType(shape, dtype)));
   }
 }
 
@@ -224,7 +234,9 @@ Values Importer::import_node(const Subgraph& graph, const Operator& given, std::
     Values whole;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Quantization& q = node.quantized_input(i);
-      if (!q.is_given() || !inputs[i].tensor.defined() || is_float(node.dtype(inputs[i].tensor)) || node.dtype(inputs[i].tensor).bits > 16) whole.push_back(inputs[i]);
+      if (!q.is_given() || !inputs[i].tensor.defined() || is_float(node.dtype(inputs[i].tensor)) ||
+          node.dtype(inputs[i].tensor).bits > 16)
+        whole.push_back(inputs[i]);
       else if (!moves) whole.push_back(dequantized(node, inputs[i].tensor, q));
       else whole.push_back(requantized(node, inputs[i].tensor, q, node.quantized_output(0), node.output_type(0)));
     }
@@ -254,13 +266,16 @@ Imported Importer::run() {
     auto given = options_.shapes.find(name);
     auto type = options_.dtypes.find(name);
     const DataType dtype = type == options_.dtypes.end() ? memory_type(tensor.kind) : type->second;
-    if (dtype.is_void()) throw Error(OpNotImplemented) << "the input " << name << " is of a type that tensors do not have here";
+    if (dtype.is_void())
+      throw Error(OpNotImplemented) << "the input " << name << " is of a type that tensors do not have here";
     std::vector<int64_t> extents(tensor.shape.begin(), tensor.shape.end());
     if (given != options_.shapes.end()) extents = given->second;
-    if (extents.size() > kMostDimensions) throw Error(ValueError) << "the input " << name << " has " << extents.size() << " dimensions";
+    if (extents.size() > kMostDimensions)
+      throw Error(ValueError) << "the input " << name << " has " << extents.size() << " dimensions";
     Array<PrimExpr> shape;
     for (int64_t extent : extents) {
-      if (extent > INT32_MAX) throw Error(ValueError) << "the input " << name << " has a dimension of extent " << extent;
+      if (extent > INT32_MAX)
+        throw Error(ValueError) << "the input " << name << " has a dimension of extent " << extent;
       shape.push_back(extent < 0 ? op::any_extent() : int_imm(DataType::Int(32), extent));
     }
     params.push_back(relay::make_local(String(name), TensorType(shape, dtype)));
@@ -275,7 +290,8 @@ Imported Importer::run() {
   Array<String> names;
   for (int32_t index : graph.outputs) {
     const Value& value = value_of(graph, values, index);
-    if (!value.tensor.defined()) throw Error(OpNotImplemented) << "the output " << name_of_tensor(graph, index) << " is no tensor";
+    if (!value.tensor.defined())
+      throw Error(OpNotImplemented) << "the output " << name_of_tensor(graph, index) << " is no tensor";
     results.push_back(value.tensor);
     names.push_back(String(name_of_tensor(graph, index)));
   }
@@ -284,18 +300,24 @@ Imported Importer::run() {
   if (!options_.freeze_params) body = with_parameters(body, constants_, &params, &out.params);
   GlobalVarNode main;
   main.name_hint = "main";
-  out.mod.update(make(std::move(main)), relay::make_function(params, body, nullptr, {}, DictAttrs().with(relay::kOutputNames, names)));
+  out.mod.update(make(std::move(main)),
+                 relay::make_function(params, body, nullptr, {}, DictAttrs().with(relay::kOutputNames, names)));
   return out;
 }
 
 }  // namespace
 
-const Quantization& Node::quantized_input(size_t i) const { return i < in_.size() && in_[i] ? in_[i]->quantization : kPlain; }
-const Quantization& Node::quantized_output(size_t i) const { return i < out_.size() && out_[i] ? out_[i]->quantization : kPlain; }
+const Quantization& Node::quantized_input(size_t i) const {
+  return i < in_.size() && in_[i] ? in_[i]->quantization : kPlain;
+}
+const Quantization& Node::quantized_output(size_t i) const {
+  return i < out_.size() && out_[i] ? out_[i]->quantization : kPlain;
+}
 
 bool Node::is_quantized() const {
   auto is = [](const Tensor* tensor) {
-    return tensor && tensor->quantization.is_given() && (memory_type(tensor->kind).bits <= 16) && !is_float(memory_type(tensor->kind));
+    return tensor && tensor->quantization.is_given() && (memory_type(tensor->kind).bits <= 16) &&
+           !is_float(memory_type(tensor->kind));
   };
   return std::any_of(in_.begin(), in_.end(), is) || std::any_of(out_.begin(), out_.end(), is);
 }

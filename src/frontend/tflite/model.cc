@@ -45,7 +45,8 @@ class Reader {
     std::vector<Operator> codes;
     for (const TableView& code : table.tables(1)) {
       Operator kind;
-      kind.code = std::max<int>(code.number<int8_t>(0, 0), code.number<int32_t>(3, 0));  // codes up to 127 stand in the older field
+      kind.code = std::max<int>(code.number<int8_t>(0, 0),
+                                code.number<int32_t>(3, 0));  // codes up to 127 stand in the older field
       kind.custom = code.text(1);
       kind.version = code.number<int32_t>(2, 1);
       codes.push_back(kind);
@@ -54,7 +55,8 @@ class Reader {
     for (const TableView& graph : table.tables(2)) out.subgraphs.push_back(subgraph(graph, codes));
     for (const TableView& given : table.tables(7)) {
       Signature signature{given.text(2), names(given.tables(0)), names(given.tables(1)), given.number<uint32_t>(4, 0)};
-      if (signature.subgraph >= static_cast<int64_t>(out.subgraphs.size())) damaged("a signature names a subgraph that is not there");
+      if (signature.subgraph >= static_cast<int64_t>(out.subgraphs.size()))
+        damaged("a signature names a subgraph that is not there");
       out.signatures.push_back(std::move(signature));
     }
     if (out.subgraphs.empty()) damaged("it has no graph");
@@ -65,7 +67,8 @@ class Reader {
   std::string_view buffer_of(const TableView& buffer) const {
     const auto offset = buffer.number<uint64_t>(1, 0), size = buffer.number<uint64_t>(2, 0);
     if (offset <= 1) return buffer.bytes(0);
-    if (offset > bytes_.size() || size > bytes_.size() - offset) damaged("the data of a tensor lies outside of the file");
+    if (offset > bytes_.size() || size > bytes_.size() - offset)
+      damaged("the data of a tensor lies outside of the file");
     return bytes_.substr(offset, size);
   }
 
@@ -81,7 +84,8 @@ class Reader {
     out.kind = static_cast<TensorKind>(given.number<int8_t>(1, 0));
     out.shape = given.numbers<int32_t>(0);
     out.signature = given.numbers<int32_t>(7);
-    if (!out.signature.empty() && out.signature.size() != out.shape.size()) damaged("the two shapes of a tensor differ in rank");
+    if (!out.signature.empty() && out.signature.size() != out.shape.size())
+      damaged("the two shapes of a tensor differ in rank");
     for (int32_t extent : out.shape)
       if (extent < 0) damaged("a tensor has a negative extent");
     const auto buffer = given.number<uint32_t>(2, 0);
@@ -90,7 +94,8 @@ class Reader {
     out.is_variable = given.number<uint8_t>(5, 0) != 0;
     out.sparsity = sparsity_of(given.table(6));
     if (TableView quantization = given.table(4)) {
-      out.quantization = {quantization.numbers<float>(2), quantization.numbers<int64_t>(3), quantization.number<int32_t>(6, 0)};
+      out.quantization = {quantization.numbers<float>(2), quantization.numbers<int64_t>(3),
+                          quantization.number<int32_t>(6, 0)};
       Quantization& q = out.quantization;
       if (q.zero.empty()) q.zero.assign(q.scale.size(), 0);
       if (q.zero.size() != q.scale.size() && q.zero.size() == 1) q.zero.assign(q.scale.size(), q.zero[0]);
@@ -111,7 +116,8 @@ class Reader {
       Operator node = codes[code];
       node.inputs = one.numbers<int32_t>(1);
       node.outputs = one.numbers<int32_t>(2);
-      node.attributes = node.custom.empty() ? attributes_of(one.number<uint8_t>(3, 0), one.table(4)) : custom_attributes(one.bytes(5));
+      node.attributes = node.custom.empty() ? attributes_of(one.number<uint8_t>(3, 0), one.table(4))
+                                            : custom_attributes(one.bytes(5));
       out.operators.push_back(std::move(node));
     }
     const auto count = static_cast<int64_t>(out.tensors.size());
@@ -160,7 +166,9 @@ Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner) {
   if (!is_tflite(bytes)) damaged("it does not carry the mark TFL3");
   constexpr size_t kAlignment = 16;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment != 0) {
-    std::shared_ptr<char> copy(static_cast<char*>(std::aligned_alloc(kAlignment, (bytes.size() + kAlignment - 1) / kAlignment * kAlignment)), std::free);
+    std::shared_ptr<char> copy(
+        static_cast<char*>(std::aligned_alloc(kAlignment, (bytes.size() + kAlignment - 1) / kAlignment * kAlignment)),
+        std::free);
     if (!copy) throw Error(ValueError) << "the TFLite model does not fit into memory";
     std::memcpy(copy.get(), bytes.data(), bytes.size());
     bytes = {copy.get(), bytes.size()};
@@ -170,7 +178,8 @@ Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner) {
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
   flatbuffers::Verifier verifier(data, std::min(bytes.size(), kMost), 64, 4'000'000);
   const auto root = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(data);
-  if (root > std::min(bytes.size(), kMost) - sizeof(flatbuffers::soffset_t)) damaged("its root lies outside of the file");
+  if (root > std::min(bytes.size(), kMost) - sizeof(flatbuffers::soffset_t))
+    damaged("its root lies outside of the file");
   auto* table = reinterpret_cast<const AnyTable*>(data + root);
   if (root == 0 || !table->Verify(verifier)) damaged("its root is no table");
   Model out = Reader(bytes, &verifier).model(table);
@@ -219,7 +228,8 @@ class Densifier {
 
  private:
   [[noreturn]] void fail() const {
-    throw Error(ValueError) << "the sparse tensor " << std::string(tensor_.name) << " is damaged: its dimensions do not fit each other";
+    throw Error(ValueError) << "the sparse tensor " << std::string(tensor_.name)
+                            << " is damaged: its dimensions do not fit each other";
   }
 
   void visit(size_t level, int64_t position) {
@@ -274,20 +284,27 @@ class Densifier {
 NDArray to_ndarray(const Tensor& tensor) {
   const DataType dtype = memory_type(tensor.kind);
   std::vector<int64_t> shape(tensor.shape.begin(), tensor.shape.end());
-  if (dtype.is_void()) throw Error(OpNotImplemented) << "the constant " << std::string(tensor.name) << " is of a type that tensors do not have here";
-  const int bits = tensor.kind == TensorKind::Int4 || tensor.kind == TensorKind::UInt4 ? 4 : tensor.kind == TensorKind::Int2 ? 2 : 0;
+  if (dtype.is_void())
+    throw Error(OpNotImplemented) << "the constant " << std::string(tensor.name)
+                                  << " is of a type that tensors do not have here";
+  const int bits = tensor.kind == TensorKind::Int4 || tensor.kind == TensorKind::UInt4 ? 4
+                   : tensor.kind == TensorKind::Int2                                   ? 2
+                                                                                       : 0;
   const auto wanted = tensor_bytes(shape, dtype);
   const size_t in_file = bits ? (wanted * static_cast<size_t>(bits) + 7) / 8 : wanted;
   if (tensor.sparsity) {
     constexpr size_t kMax = size_t{1} << 34;
-    if (wanted > kMax || bits) throw Error(OpNotImplemented) << "the sparse tensor " << std::string(tensor.name) << " is too large, or of few bits";
+    if (wanted > kMax || bits)
+      throw Error(OpNotImplemented) << "the sparse tensor " << std::string(tensor.name)
+                                    << " is too large, or of few bits";
     NDArray out = NDArray::empty(shape, dtype);
     std::memset(out.data<char>(), 0, wanted);
     Densifier(tensor, static_cast<size_t>(dtype.bytes())).run(out.data<char>());
     return out;
   }
   if (tensor.data.size() != in_file)
-    throw Error(ValueError) << "the constant " << std::string(tensor.name) << " has " << tensor.data.size() << " bytes, but its shape asks for " << in_file;
+    throw Error(ValueError) << "the constant " << std::string(tensor.name) << " has " << tensor.data.size()
+                            << " bytes, but its shape asks for " << in_file;
   NDArray out = NDArray::empty(shape, dtype);
   if (!bits) {
     std::memcpy(out.data<char>(), tensor.data.data(), wanted);
@@ -295,7 +312,8 @@ NDArray to_ndarray(const Tensor& tensor) {
   }
   for (size_t i = 0; i < wanted; ++i) {  // the first element in the low bits
     const auto per_byte = static_cast<size_t>(8 / bits);
-    const int value = static_cast<uint8_t>(tensor.data[i / per_byte]) >> (static_cast<int>(i % per_byte) * bits) & ((1 << bits) - 1);
+    const int value =
+        static_cast<uint8_t>(tensor.data[i / per_byte]) >> (static_cast<int>(i % per_byte) * bits) & ((1 << bits) - 1);
     const bool is_negative = dtype.code == DataType::kInt && value >> (bits - 1);
     out.data<int8_t>()[i] = static_cast<int8_t>(is_negative ? value - (1 << bits) : value);
   }

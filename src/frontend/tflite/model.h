@@ -11,9 +11,27 @@ namespace tessera::tflite {
 
 /// Numbers of element types in files.
 enum class TensorKind : int8_t {
-  Float32 = 0, Float16 = 1, Int32 = 2, UInt8 = 3, Int64 = 4, String = 5, Bool = 6, Int16 = 7, Complex64 = 8, Int8 = 9,
-  Float64 = 10, Complex128 = 11, UInt64 = 12, Resource = 13, Variant = 14, UInt32 = 15, UInt16 = 16, Int4 = 17,
-  BFloat16 = 18, Int2 = 19, UInt4 = 20,
+  Float32 = 0,
+  Float16 = 1,
+  Int32 = 2,
+  UInt8 = 3,
+  Int64 = 4,
+  String = 5,
+  Bool = 6,
+  Int16 = 7,
+  Complex64 = 8,
+  Int8 = 9,
+  Float64 = 10,
+  Complex128 = 11,
+  UInt64 = 12,
+  Resource = 13,
+  Variant = 14,
+  UInt32 = 15,
+  UInt16 = 16,
+  Int4 = 17,
+  BFloat16 = 18,
+  Int2 = 19,
+  UInt4 = 20,
 };
 /// The type in memory; Void for those that no tensor has here. Integers of few bits take a byte each.
 DataType memory_type(TensorKind kind);

@@ -7,7 +7,8 @@
 namespace tessera::tflite {
 namespace {
 
-ImportOptions options_from(const Map<String, Array<PrimExpr>>& shapes, const Map<String, String>& dtypes, bool freeze_params) {
+ImportOptions options_from(const Map<String, Array<PrimExpr>>& shapes, const Map<String, String>& dtypes,
+                           bool freeze_params) {
   ImportOptions out;
   for (const auto& [name, shape] : shapes) {
     std::vector<int64_t>& extents = out.shapes[name.str()];
@@ -30,7 +31,8 @@ std::string_view borrowed_bytes(const AnyView& given) {
 
 Array<ObjectRef> import_bytes(const AnyView& bytes, const Map<String, Array<PrimExpr>>& shapes,
                               const Map<String, String>& dtypes, bool freeze_params) {
-  Imported imported = import_model(parse_model(borrowed_bytes(bytes), nullptr), options_from(shapes, dtypes, freeze_params));
+  Imported imported =
+      import_model(parse_model(borrowed_bytes(bytes), nullptr), options_from(shapes, dtypes, freeze_params));
   return {imported.mod, imported.params};
 }
 

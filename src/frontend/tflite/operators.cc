@@ -52,7 +52,6 @@ Values l2_normalization(Node& in) {
 
 Values round_op(Node& in) { return {round_to_even(in[0])}; }
 
-
 Values embedding_lookup(Node& in) {  // indices come first
   Node whole = in.with_inputs({in.value(1), in.value(0), number(0)});
   return as("GatherV2")(whole);
@@ -75,7 +74,8 @@ Values pad(Node& in) {
   }
   const Quantization& q = in.quantized_input(0);
   if (!q.is_given()) return as("Pad")(in);
-  Node whole = in.with_inputs({in.value(0), in.value(1), Value(make_scalar(static_cast<double>(q.zero[0]), in.dtype(in[0])))});
+  Node whole =
+      in.with_inputs({in.value(0), in.value(1), Value(make_scalar(static_cast<double>(q.zero[0]), in.dtype(in[0])))});
   return as("PadV2")(whole);
 }
 
@@ -88,7 +88,8 @@ Values space_to_batch(Node& in) {
 }
 
 Values dynamic_update_slice(Node& in) {
-  Ints shape = in.static_shape(in[1], "the update of a slice"), whole = in.static_shape(in[0], "a tensor that is updated");
+  Ints shape = in.static_shape(in[1], "the update of a slice"),
+       whole = in.static_shape(in[0], "a tensor that is updated");
   Ints begin = in.ints(2, "where the update goes");
   std::vector<int64_t> before(shape.size()), after(shape.size());
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -98,7 +99,8 @@ Values dynamic_update_slice(Node& in) {
   }
   const DataType dtype = in.dtype(in[0]);
   Expr ones = pad_with(filled(1, shape, DataType::Int(32)), before, after, 0);
-  return {where(equal(ones, make_scalar(1, DataType::Int(32))), pad_with(cast_if_needed(in, in[1], dtype), before, after, 0), in[0])};
+  return {where(equal(ones, make_scalar(1, DataType::Int(32))),
+                pad_with(cast_if_needed(in, in[1], dtype), before, after, 0), in[0])};
 }
 
 Converter argument_of(const char* op) {
@@ -116,7 +118,8 @@ Rows plain_rows() {
       {79, "ARG_MIN", kMoves, argument_of("ArgMin")},
       {156, "ATAN2", kFloats, as("Atan2")},
       {37, "BATCH_TO_SPACE_ND", kMoves, as("BatchToSpaceND")},
-      {159, "BITCAST", kMoves, [](Node& in) {
+      {159, "BITCAST", kMoves,
+       [](Node& in) {
          Node whole = in;
          whole.with("type", Attribute::of_type(in.output_type(0)));
          return as("Bitcast")(whole);
@@ -144,7 +147,8 @@ Rows plain_rows() {
       {95, "FLOOR_MOD", kFloats, as("FloorMod")},
       {36, "GATHER", kMoves, as("Gather")},
       {107, "GATHER_ND", kMoves, as("GatherNd")},
-      {150, "GELU", kTable, [](Node& in) {
+      {150, "GELU", kTable,
+       [](Node& in) {
          Node whole = in;
          whole.with("approximate", Attribute::of(in.integer("approximate", 0)));
          return as("Gelu")(whole);

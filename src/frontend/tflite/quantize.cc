@@ -41,7 +41,8 @@ bool same_quantization(const Quantization& a, const Quantization& b) { return a.
 
 Expr dequantized(const NodeContext& in, const Expr& x, const Quantization& q) {
   if (!q.is_given() || is_float(in.dtype(x))) return x;
-  return call_op("qnn.dequantize", {x, scale_of(q), zero_of(q)}, make_attrs<DequantizeAttrs>([&](auto& attrs) { attrs.axis = axis_of(q); }));
+  return call_op("qnn.dequantize", {x, scale_of(q), zero_of(q)},
+                 make_attrs<DequantizeAttrs>([&](auto& attrs) { attrs.axis = axis_of(q); }));
 }
 
 Expr floats(const Node& in, size_t i) {
@@ -51,15 +52,18 @@ Expr floats(const Node& in, size_t i) {
 
 Expr quantized(const NodeContext& in, const Expr& x, const Quantization& q, DataType dtype) {
   if (!q.is_given() || !is_float(in.dtype(x))) return cast_if_needed(in, x, dtype);
-  return call_op("qnn.quantize", {cast_if_needed(in, x, DataType::Float(32)), scale_of(q), zero_of(q)}, make_attrs<QuantizeAttrs>([&](auto& attrs) {
+  return call_op("qnn.quantize", {cast_if_needed(in, x, DataType::Float(32)), scale_of(q), zero_of(q)},
+                 make_attrs<QuantizeAttrs>([&](auto& attrs) {
                    attrs.out_dtype = dtype;
                    attrs.axis = axis_of(q);
                  }));
 }
 
-Expr requantized(const NodeContext& in, const Expr& x, const Quantization& from, const Quantization& to, DataType dtype) {
+Expr requantized(const NodeContext& in, const Expr& x, const Quantization& from, const Quantization& to,
+                 DataType dtype) {
   if (!from.is_given() || !to.is_given() || (same_quantization(from, to) && in.dtype(x) == dtype)) return x;
-  return call_op("qnn.requantize", {x, scale_of(from), zero_of(from), scale_of(to), zero_of(to)}, make_attrs<RequantizeAttrs>([&](auto& attrs) {
+  return call_op("qnn.requantize", {x, scale_of(from), zero_of(from), scale_of(to), zero_of(to)},
+                 make_attrs<RequantizeAttrs>([&](auto& attrs) {
                    attrs.axis = axis_of(from);
                    attrs.rounding = "TONEAREST";
                    attrs.out_dtype = dtype;
@@ -77,13 +81,16 @@ Expr activated(const NodeContext& in, const Expr& x, int64_t activation) {
   }
 }
 
-Expr activated_integers(const NodeContext& in, const Expr& x, int64_t activation, const Quantization& q, DataType dtype) {
+Expr activated_integers(const NodeContext& in, const Expr& x, int64_t activation, const Quantization& q,
+                        DataType dtype) {
   if (activation == None) return x;
   if (activation == Tanh) in.unsupported("a fused tanh of integers");
   if (activation < None || activation > Tanh) in.unsupported("the fused activation " + std::to_string(activation));
   if (q.scale.size() != 1) in.invalid("a result with a scale for each channel");
   auto [low, high] = range_of(dtype);
-  auto integer = [&](double value) { return static_cast<double>(q.zero[0]) + std::round(value / static_cast<double>(q.scale[0])); };
+  auto integer = [&](double value) {
+    return static_cast<double>(q.zero[0]) + std::round(value / static_cast<double>(q.scale[0]));
+  };
   const double first = std::max(low, integer(activation == ReluN1To1 ? -1 : 0));
   const double last = activation == Relu ? high : std::min(high, integer(activation == Relu6 ? 6 : 1));
   if (first <= low && last >= high) return x;

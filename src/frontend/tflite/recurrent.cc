@@ -102,7 +102,9 @@ class Lstm {
   Expr weights_[4], recurrent_[4], peephole_[3], bias_[4], norm_[4];
 };
 
-Values finished(Node& in, size_t i, const Expr& x) { return {quantized(in, x, in.quantized_output(i), in.output_type(i))}; }
+Values finished(Node& in, size_t i, const Expr& x) {
+  return {quantized(in, x, in.quantized_output(i), in.output_type(i))};
+}
 
 Values unidirectional_lstm(Node& in) {
   const bool is_time_major = in.flag("time_major");
@@ -115,7 +117,8 @@ Values bidirectional_lstm(Node& in) {
   if (in.has(39)) in.unsupported("an auxiliary input");
   std::vector<Expr> steps = steps_of(in, floats(in, 0), is_time_major);
   Lstm forward(in, {1, 5, 9, 12, 16, 35, 0}), backward(in, {18, 22, 26, 29, 33, 37, 0});
-  Expr there = stacked(forward.run(steps, false), is_time_major), back = stacked(backward.run(steps, true), is_time_major);
+  Expr there = stacked(forward.run(steps, false), is_time_major),
+       back = stacked(backward.run(steps, true), is_time_major);
   if (in.flag("merge_outputs")) return finished(in, 0, concatenate({there, back}, 2));
   return {finished(in, 0, there)[0], finished(in, 1, back)[0]};
 }
@@ -124,9 +127,11 @@ Values bidirectional_lstm(Node& in) {
 Values rnn(Node& in, bool has_steps) {
   const bool is_time_major = in.flag("time_major");
   Expr weights = floats(in, 1), recurrent = floats(in, 2), bias = floats(in, 3), state = floats(in, 4);
-  std::vector<Expr> steps = has_steps ? steps_of(in, floats(in, 0), is_time_major) : std::vector<Expr>{floats(in, 0)}, out;
+  std::vector<Expr> steps = has_steps ? steps_of(in, floats(in, 0), is_time_major) : std::vector<Expr>{floats(in, 0)},
+                    out;
   for (const Expr& x : steps) {
-    state = activated(in, add(add(dense_of(x, weights), dense_of(state, recurrent)), bias), in.integer("activation", 0));
+    state =
+        activated(in, add(add(dense_of(x, weights), dense_of(state, recurrent)), bias), in.integer("activation", 0));
     out.push_back(state);
   }
   return finished(in, 0, has_steps ? stacked(out, is_time_major) : out[0]);

@@ -336,8 +336,6 @@ def test_what_cannot_be_run_is_told(tool, model, tmp_path):
     ("name", "part"),
     [
         ("a.h5", "Keras"),
-        ("a.pb", "TensorFlow"),
-        ("a.tflite", "TFLite"),
         ("a.pth", "PyTorch"),
         ("a.pdmodel", "PaddlePaddle"),
     ],

@@ -21,7 +21,9 @@ def _bytes_of(model: Any) -> bytes:
         return bytes(model)
     table = getattr(model, "_tab", None)
     if table is None:
-        raise ValueError(f"a TFLite model is its bytes, the path of a file or a tflite.Model, not {type(model).__name__}")
+        raise ValueError(
+            f"a TFLite model is its bytes, the path of a file or a tflite.Model, not {type(model).__name__}"
+        )
     return bytes(table.Bytes)
 
 

@@ -27,7 +27,8 @@ Expr reshaped(const NodeContext& in, const Expr& x, const Expr& shape) {
       Expr out = has_zero ? nullptr : reshaped_to(in, x, *seen);
       if (out.defined()) return out;
     }
-    return call_op("dyn.reshape", {x, cast_if_needed(in, shape, DataType::Int(64))}, make_attrs<ReshapeAttrs>([](auto& attrs) {
+    return call_op("dyn.reshape", {x, cast_if_needed(in, shape, DataType::Int(64))},
+                   make_attrs<ReshapeAttrs>([](auto& attrs) {
                      attrs.newshape = int_array({-1});
                      attrs.allowzero = true;
                    }));
@@ -134,7 +135,8 @@ Values unpack(Operation& in) {
   const int64_t* extent = as_int(in.shape(in[0])[static_cast<size_t>(axis)]);
   const int64_t count = in.integer("num", extent ? *extent : -1);
   if (count < 0) in.unknown("the number of parts must be known", in[0]);
-  if (extent && *extent != count) in.invalid("the axis has " + std::to_string(*extent) + " elements, not " + std::to_string(count));
+  if (extent && *extent != count)
+    in.invalid("the axis has " + std::to_string(*extent) + " elements, not " + std::to_string(count));
   if (count > 65536) in.unsupported("more than 65536 parts");
   if (count == 0) return {};
   if (count == 1) return {squeeze(in[0], int_array({axis}))};
@@ -166,7 +168,8 @@ Values split_op(Operation& in) {
     for (int i = 0; i < count; ++i) out.push_back(make_get_item(parts, i));
     return out;
   }
-  if (*extent % count) in.invalid(std::to_string(*extent) + " elements cannot be split into " + std::to_string(count) + " equal parts");
+  if (*extent % count)
+    in.invalid(std::to_string(*extent) + " elements cannot be split into " + std::to_string(count) + " equal parts");
   return parts_of(in, in[1], axis, std::vector<int64_t>(static_cast<size_t>(count), *extent / count));
 }
 
@@ -182,7 +185,8 @@ Values split_v(Operation& in) {
   }
   if (rest && !extent) in.unknown("the extent that is split must be known", in[0]);
   if (rest) *rest = *extent - known;
-  if (sizes.empty() || (extent && (rest ? *rest < 0 : known != *extent))) in.invalid("the sizes of the parts do not add up");
+  if (sizes.empty() || (extent && (rest ? *rest < 0 : known != *extent)))
+    in.invalid("the sizes of the parts do not add up");
   return parts_of(in, in[0], axis, sizes);
 }
 
@@ -192,11 +196,13 @@ Values tile_op(Operation& in) {
     if (std::count(counts->begin(), counts->end(), 0) == 0)
       return {call_op("tile", {in[0]}, make_attrs<TileAttrs>([&](auto& attrs) { attrs.reps = int_array(*counts); }))};
   }
-  return {call_op("dyn.tile", {in[0], cast_if_needed(in, in[1], DataType::Int(64))}, make_attrs<TileAttrs>([](auto&) {}))};
+  return {
+      call_op("dyn.tile", {in[0], cast_if_needed(in, in[1], DataType::Int(64))}, make_attrs<TileAttrs>([](auto&) {}))};
 }
 
 Values broadcast_to_op(Operation& in) {
-  if (std::optional<std::vector<int64_t>> shape = in.constant_ints(in[1])) return {broadcast_to(in[0], int_array(*shape))};
+  if (std::optional<std::vector<int64_t>> shape = in.constant_ints(in[1]))
+    return {broadcast_to(in[0], int_array(*shape))};
   return {call_op("dyn.broadcast_to", {in[0], in[1]}, make_attrs<InitOpAttrs>([](auto&) {}))};
 }
 
@@ -268,7 +274,8 @@ Values slice_op(Operation& in) {
     std::vector<int64_t> end(rank);
     for (size_t i = 0; i < rank; ++i) {
       const int64_t* extent = as_int(shape[i]);
-      if ((*begin)[i] < 0 || (*size)[i] < -1 || (extent && ((*begin)[i] > *extent || (*size)[i] > *extent - (*begin)[i])))
+      if ((*begin)[i] < 0 || (*size)[i] < -1 ||
+          (extent && ((*begin)[i] > *extent || (*size)[i] > *extent - (*begin)[i])))
         in.invalid("the slice is outside of the data");
       end[i] = (*size)[i] >= 0 ? (*begin)[i] + (*size)[i] : extent ? *extent : INT32_MAX;
     }
@@ -348,7 +355,8 @@ Values strided_slice_op(Operation& in) {
   Expr x = in[0];
   const Array<PrimExpr> shape = in.shape(x);
   constexpr int64_t kFar = int64_t{1} << 30;
-  auto element = [&](const std::optional<std::vector<int64_t>>& all, size_t i, const Expr& given) -> std::optional<int64_t> {
+  auto element = [&](const std::optional<std::vector<int64_t>>& all, size_t i,
+                     const Expr& given) -> std::optional<int64_t> {
     if (all) return (*all)[i];
     std::optional<Element> seen = element_of(given, static_cast<int64_t>(i));
     return seen ? seen->value : std::nullopt;
@@ -373,7 +381,8 @@ Values strided_slice_op(Operation& in) {
     }
     if (spec.shrinks[d]) {
       from[d] = std::clamp<int64_t>(masks_begin ? 0 : *first, -kFar, kFar);
-      if (extent && (from[d] >= *extent || from[d] < -*extent)) in.invalid("index " + std::to_string(from[d]) + " of an axis of extent " + std::to_string(*extent));
+      if (extent && (from[d] >= *extent || from[d] < -*extent))
+        in.invalid("index " + std::to_string(from[d]) + " of an axis of extent " + std::to_string(*extent));
       if (extent && from[d] < 0) from[d] += *extent;
       to[d] = from[d] == -1 ? kFar : from[d] + 1;
       continue;
@@ -456,8 +465,10 @@ Values pad_op(Operation& in) {
   const size_t rank = in.rank(in[0]);
   Expr value = in.has(2) ? in.scalar(2) : make_scalar(0, in.dtype(in[0]));
   if (std::optional<Widths> widths = widths_of(in, 1, rank))
-    return {call_op("nn.pad", {in[0], value}, make_attrs<PadAttrs>([&](auto& attrs) { attrs.pad_width = as_arrays(*widths); }))};
-  return {call_op("dyn.nn.pad", {in[0], cast_if_needed(in, in[1], DataType::Int(64)), value}, make_attrs<PadAttrs>([](auto&) {}))};
+    return {call_op("nn.pad", {in[0], value},
+                    make_attrs<PadAttrs>([&](auto& attrs) { attrs.pad_width = as_arrays(*widths); }))};
+  return {call_op("dyn.nn.pad", {in[0], cast_if_needed(in, in[1], DataType::Int(64)), value},
+                  make_attrs<PadAttrs>([](auto&) {}))};
 }
 
 Values mirror_pad(Operation& in) {

@@ -63,7 +63,9 @@ Expr as_truth(const NodeContext& in, const Expr& x) {
 Values while_loop(Operation& in, const Values& initial, const Condition& condition, const Body& body) {
   auto checked_body = [&](const Values& states) {
     Values out = body(states);
-    if (out.size() != states.size()) in.invalid("the body of a loop gives " + std::to_string(out.size()) + " values, but takes " + std::to_string(states.size()));
+    if (out.size() != states.size())
+      in.invalid("the body of a loop gives " + std::to_string(out.size()) + " values, but takes " +
+                 std::to_string(states.size()));
     return out;
   };
   if (std::optional<Values> out = written_out(in, initial, condition, checked_body)) return *out;
@@ -73,7 +75,8 @@ Values while_loop(Operation& in, const Values& initial, const Condition& conditi
   if (has_unknown) {  // an iteration says what the elements of lists are
     Values after = checked_body(first);
     for (size_t i = 0; i < first.size(); ++i) {
-      if (!first[i].list || first[i].list->stacked.defined() || !after[i].list || !after[i].list->stacked.defined()) continue;
+      if (!first[i].list || first[i].list->stacked.defined() || !after[i].list || !after[i].list->stacked.defined())
+        continue;
       List list = *first[i].list;
       const Array<PrimExpr> shape = in.shape(after[i].list->stacked);
       list.element = Array<PrimExpr>(shape.begin() + 1, shape.end());
@@ -105,10 +108,12 @@ Values while_loop(Operation& in, const Values& initial, const Condition& conditi
     }
     return out;
   };
-  return values_of(recursive_loop(in, Expr(), as_truth(in, condition(first)), start, step, 0, in.importer().visible_tensors()));
+  return values_of(
+      recursive_loop(in, Expr(), as_truth(in, condition(first)), start, step, 0, in.importer().visible_tensors()));
 }
 
-Values choose_branch(Operation& in, const Expr& condition, const std::function<Values()>& yes, const std::function<Values()>& no) {
+Values choose_branch(Operation& in, const Expr& condition, const std::function<Values()>& yes,
+                     const std::function<Values()>& no) {
   if (std::optional<std::vector<int64_t>> known = in.constant_ints(condition)) {
     if (known->size() != 1) in.invalid("the condition is one value");
     return (*known)[0] ? yes() : no();
@@ -126,7 +131,8 @@ Values choose_branch(Operation& in, const Expr& condition, const std::function<V
   std::vector<Expr> chosen = choose(in, as_truth(in, condition), first, second);
   Values out;
   size_t at = 0;
-  for (const Value& value : a) out.push_back(tensor_of_state(in, value).defined() ? with_tensor(value, chosen[at++]) : value);
+  for (const Value& value : a)
+    out.push_back(tensor_of_state(in, value).defined() ? with_tensor(value, chosen[at++]) : value);
   return out;
 }
 
@@ -135,7 +141,9 @@ namespace {
 /// Inputs: the condition, then those of the branches.
 Values if_op(Operation& in) {
   const Values inputs(in.inputs().begin() + 1, in.inputs().end());
-  auto branch = [&](const char* name) { return [&in, name, &inputs] { return in.importer().call(in.function(name), inputs); }; };
+  auto branch = [&](const char* name) {
+    return [&in, name, &inputs] { return in.importer().call(in.function(name), inputs); };
+  };
   return choose_branch(in, in[0], branch("then_branch"), branch("else_branch"));
 }
 
@@ -166,7 +174,9 @@ Values case_op(Operation& in) {
   return from(0);
 }
 
-Values call_op_of(Operation& in) { return in.importer().call(in.function(in.has_attribute("f") ? "f" : "function"), in.inputs()); }
+Values call_op_of(Operation& in) {
+  return in.importer().call(in.function(in.has_attribute("f") ? "f" : "function"), in.inputs());
+}
 
 }  // namespace
 

@@ -33,7 +33,8 @@ Expr range_of(const NodeContext& in, const Expr& start, const Expr& stop, const 
   const DataType dtype = in.dtype(start);
   std::optional<NDArray> first = in.constant(start), last = in.constant(stop), by = in.constant(step);
   if (first && last && by) {
-    if (first->size() != 1 || last->size() != 1 || by->size() != 1) in.invalid("start, limit and delta are one number each");
+    if (first->size() != 1 || last->size() != 1 || by->size() != 1)
+      in.invalid("start, limit and delta are one number each");
     const int64_t count = arange_count(first->tensor(), last->tensor(), by->tensor());
     constexpr int64_t kMaxFolded = 1 << 20;
     if (count < kMaxFolded) {
@@ -41,7 +42,10 @@ Expr range_of(const NodeContext& in, const Expr& start, const Expr& stop, const 
       for (int64_t i = 0; i < count; ++i) {
         char* at = out.data<char>() + i * int64_t(dtype.bytes());
         if (dtype.is_floating())
-          write_float(dtype, read_float(dtype, first->data<char>()) + static_cast<double>(i) * read_float(dtype, by->data<char>()), at);
+          write_float(
+              dtype,
+              read_float(dtype, first->data<char>()) + static_cast<double>(i) * read_float(dtype, by->data<char>()),
+              at);
         else write_int(dtype, read_int(dtype, first->data<char>()) + i * read_int(dtype, by->data<char>()), at);
       }
       return make_constant(out);
@@ -73,7 +77,8 @@ Values lin_space(Operation& in) {
   const DataType dtype = in.dtype(in[0]);
   if (count < 1 || count > (1 << 24)) in.invalid(std::to_string(count) + " elements");
   std::vector<double> steps;
-  for (int64_t i = 0; i < count; ++i) steps.push_back(count == 1 ? 0 : static_cast<double>(i) / static_cast<double>(count - 1));
+  for (int64_t i = 0; i < count; ++i)
+    steps.push_back(count == 1 ? 0 : static_cast<double>(i) / static_cast<double>(count - 1));
   Expr part = numbers_of(steps, {count}, dtype);
   return {add(in.scalar(0), multiply(subtract(in.scalar(1), in.scalar(0)), part))};
 }

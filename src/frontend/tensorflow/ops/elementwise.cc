@@ -185,13 +185,16 @@ Values sigmoid_of(Operation& in) { return {sigmoid(in[0])}; }
 
 Values fake_quant(Operation& in) {
   const bool has_inputs = in.size() >= 3;
-  double low = has_inputs ? in.real(1, "the minimum") : in.number("min", -6), high = has_inputs ? in.real(2, "the maximum") : in.number("max", 6);
-  const double first = in.flag("narrow_range") ? 1 : 0, last = std::pow(2.0, static_cast<double>(in.integer("num_bits", 8))) - 1;
+  double low = has_inputs ? in.real(1, "the minimum") : in.number("min", -6),
+         high = has_inputs ? in.real(2, "the maximum") : in.number("max", 6);
+  const double first = in.flag("narrow_range") ? 1 : 0,
+               last = std::pow(2.0, static_cast<double>(in.integer("num_bits", 8))) - 1;
   if (!(high > low)) in.invalid("the range is empty");
   const auto scale = static_cast<float>((high - low) / (last - first));
   const double zero = std::clamp(std::round(first - low / scale), first, last);
   const double nudged_low = (first - zero) * scale, nudged_high = (last - zero) * scale;
-  Expr steps = divide(subtract(clip(in[0], nudged_low, nudged_high), like_first(in, nudged_low)), like_first(in, scale));
+  Expr steps =
+      divide(subtract(clip(in[0], nudged_low, nudged_high), like_first(in, nudged_low)), like_first(in, scale));
   Expr rounded = call_op("floor", {add(steps, like_first(in, 0.5))});
   return {add(multiply(rounded, like_first(in, scale)), like_first(in, nudged_low))};
 }

@@ -1,8 +1,8 @@
 // Images of other sizes.
 
+#include "relay/attrs/image.h"
 #include "frontend/common/parts.h"
 #include "frontend/tensorflow/operation.h"
-#include "relay/attrs/image.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "runtime/function/element.h"
@@ -35,7 +35,8 @@ Expr resized(Operation& in, const char* method, DataType out_dtype) {
                    }));
   }
   Expr region = numbers_of({0, 0, 0, 0}, {4}, DataType::Float(32));
-  return call_op("dyn.image.resize2d", {in[0], cast_if_needed(in, in[1], DataType::Int(64)), region}, make_attrs<Resize2DAttrs>(fill));
+  return call_op("dyn.image.resize2d", {in[0], cast_if_needed(in, in[1], DataType::Int(64)), region},
+                 make_attrs<Resize2DAttrs>(fill));
 }
 
 /// Between elements: floats whatever the images are.

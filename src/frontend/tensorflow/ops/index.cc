@@ -1,11 +1,11 @@
 // Operators that choose or place elements by index.
 
+#include "relay/attrs/index.h"
 #include "frontend/common/extents.h"
 #include "frontend/common/parts.h"
 #include "frontend/tensorflow/operation.h"
 #include "frontend/tensorflow/shapes.h"
 #include "ir/prim/ops.h"
-#include "relay/attrs/index.h"
 #include "relay/attrs/search.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
@@ -30,7 +30,8 @@ Values gather_op(Operation& in) {
   const int axis = in.axis(given, rank);
   int64_t batch = in.integer("batch_dims", 0);
   if (batch < 0) batch += static_cast<int64_t>(in.rank(in[1]));
-  if (batch < 0 || batch > axis || batch > static_cast<int64_t>(in.rank(in[1]))) in.invalid("batch_dims does not fit axis and indices");
+  if (batch < 0 || batch > axis || batch > static_cast<int64_t>(in.rank(in[1])))
+    in.invalid("batch_dims does not fit axis and indices");
   return {gathered(in, axis, static_cast<int>(batch))};
 }
 
@@ -51,14 +52,16 @@ int64_t tuple_length(Operation& in, const Expr& indices) {
 
 Values gather_nd(Operation& in) {
   const int64_t batch = in.integer("batch_dims", 0);
-  if (batch < 0 || tuple_length(in, in[1]) + batch > static_cast<int64_t>(in.rank(in[0]))) in.invalid("index tuples that are too long");
+  if (batch < 0 || tuple_length(in, in[1]) + batch > static_cast<int64_t>(in.rank(in[0])))
+    in.invalid("index tuples that are too long");
   return {call_op("gather_nd", {in[0], tuples_first(in, in[1])},
                   make_attrs<GatherNDAttrs>([&](auto& attrs) { attrs.batch_dims = static_cast<int32_t>(batch); }))};
 }
 
 Expr scattered(Operation& in, const Expr& data, const Expr& indices, const Expr& updates, const char* mode) {
   if (tuple_length(in, indices) > static_cast<int64_t>(in.rank(data))) in.invalid("index tuples that are too long");
-  return call_op("scatter_nd", {data, tuples_first(in, indices), updates}, make_attrs<ScatterNDAttrs>([&](auto& attrs) { attrs.mode = mode; }));
+  return call_op("scatter_nd", {data, tuples_first(in, indices), updates},
+                 make_attrs<ScatterNDAttrs>([&](auto& attrs) { attrs.mode = mode; }));
 }
 
 /// Inputs: indices, updates, shape. What is named twice is summed.
@@ -92,12 +95,15 @@ Values where_op(Operation& in) {
 
 Values invert_permutation(Operation& in) { return {call_op("invert_permutation", {in[0]})}; }
 
-Values unravel_index(Operation& in) { return {call_op("unravel_index", {in[0], cast_if_needed(in, in[1], in.dtype(in[0]))})}; }
+Values unravel_index(Operation& in) {
+  return {call_op("unravel_index", {in[0], cast_if_needed(in, in[1], in.dtype(in[0]))})};
+}
 
 /// The first `count` of a vector.
 Expr first_of(Operation& in, const Expr& x, const Expr& count) {
   Expr end = reshape(cast_if_needed(in, count, DataType::Int(64)), int_array({1}));
-  return call_op("dyn.strided_slice", {x, make_ints({0}), end, make_ints({1})}, make_attrs<StridedSliceAttrs>([](auto&) {}));
+  return call_op("dyn.strided_slice", {x, make_ints({0}), end, make_ints({1})},
+                 make_attrs<StridedSliceAttrs>([](auto&) {}));
 }
 
 /// Distinct elements in the order of their first appearance, which one each element is, and how often each is there.
@@ -124,8 +130,11 @@ Values sparse_to_dense(Operation& in) {
   Expr start = full_of(in, in.has(3) ? in.scalar(3) : make_scalar(0, in.dtype(values)), in[1]);
   if (in.rank(values) == 0) {
     Array<PrimExpr> shape = in.shape(indices);
-    values = as_int(shape[0]) ? broadcast_to(values, Array<PrimExpr>{shape[0]})
-                              : add(values, cast(multiply(positions_along(in, indices, 0), make_constant(int_scalar(0, DataType::Int(64)))), in.dtype(values)));
+    values = as_int(shape[0])
+                 ? broadcast_to(values, Array<PrimExpr>{shape[0]})
+                 : add(values,
+                       cast(multiply(positions_along(in, indices, 0), make_constant(int_scalar(0, DataType::Int(64)))),
+                            in.dtype(values)));
   }
   return {scattered(in, start, indices, values, "update")};
 }
@@ -146,7 +155,8 @@ Values matrix_band_part(Operation& in) {
   Ints below = in.ints(1, "the number of diagonals"), above = in.ints(2, "the number of diagonals");
   Expr out = in[0];
   auto part = [&](const Expr& x, int64_t k, bool upper) {
-    return call_op("trilu", {x, make_constant(int_scalar(k, DataType::Int(64)))}, make_attrs<TriluAttrs>([&](auto& attrs) { attrs.upper = upper; }));
+    return call_op("trilu", {x, make_constant(int_scalar(k, DataType::Int(64)))},
+                   make_attrs<TriluAttrs>([&](auto& attrs) { attrs.upper = upper; }));
   };
   if (below[0] >= 0) out = part(out, -below[0], true);
   if (above[0] >= 0) out = part(out, above[0], false);
@@ -162,7 +172,8 @@ Converter bincount(bool has_matrix) {
     Expr data = in[0];
     const bool is_matrix = has_matrix && in.rank(data) == 2;
     if (!is_matrix && in.rank(data) != 1) data = reshape(data, int_array({-1}));
-    Expr hot = call_op("one_hot", {cast(data, DataType::Int(32)), make_scalar(1, out), make_scalar(0, out)}, make_attrs<OneHotAttrs>([&](auto& attrs) {
+    Expr hot = call_op("one_hot", {cast(data, DataType::Int(32)), make_scalar(1, out), make_scalar(0, out)},
+                       make_attrs<OneHotAttrs>([&](auto& attrs) {
                          attrs.depth = static_cast<int32_t>(size);
                          attrs.axis = -1;
                          attrs.dtype = out;
@@ -202,7 +213,8 @@ Rows index_rows() {
       {"MatrixSetDiagV2", matrix_set_diag},
       {"MatrixSetDiagV3", matrix_set_diag},
       {"OneHot", one_hot_op},
-      {"ResourceGather", [](Operation& in) {
+      {"ResourceGather",
+       [](Operation& in) {
          Operation of_value = in.as("Gather", {in.importer().read_variable(in, in.value(0).resource), in.value(1)});
          return gather_op(of_value);
        }},

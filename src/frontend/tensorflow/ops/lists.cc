@@ -73,7 +73,8 @@ const List& list_of(Operation& in, size_t i) {
 
 /// The shape of elements that an input says; null where it does not say all.
 Array<PrimExpr> element_shape(Operation& in, size_t i) {
-  std::optional<std::vector<int64_t>> shape = in.has(i) && in.value(i).tensor.defined() ? in.constant_ints(in[i]) : std::nullopt;
+  std::optional<std::vector<int64_t>> shape =
+      in.has(i) && in.value(i).tensor.defined() ? in.constant_ints(in[i]) : std::nullopt;
   if (!shape || in.rank(in[i]) == 0) return nullptr;
   for (int64_t extent : *shape)
     if (extent < 0) return nullptr;
@@ -158,7 +159,8 @@ Expr placed(Operation& in, const List& list, const Expr& indices, const Expr& el
   const Array<PrimExpr> shape = in.shape(elements);
   whole.element = Array<PrimExpr>(shape.begin() + 1, shape.end());
   whole.dtype = in.dtype(elements);
-  return call_op("scatter_nd", {stacked(in, whole), expand_dims(indices, 0), elements}, make_attrs<ScatterNDAttrs>([](auto& attrs) { attrs.mode = "update"; }));
+  return call_op("scatter_nd", {stacked(in, whole), expand_dims(indices, 0), elements},
+                 make_attrs<ScatterNDAttrs>([](auto& attrs) { attrs.mode = "update"; }));
 }
 
 /// Elements at indices, which become a list; inputs: elements, indices, the shape of elements, their number.
@@ -178,7 +180,9 @@ Values concat_rows(Operation& in, const Expr& all) {
   if (shape.size() < 2) in.invalid("elements without dimensions cannot be concatenated");
   const int64_t *count = as_int(shape[0]), *rows = as_int(shape[1]);
   if (count && rows) lengths = make_ints(std::vector<int64_t>(static_cast<size_t>(*count), *rows));
-  else lengths = add(multiply(positions_along(in, all, 0), make_constant(int_scalar(0, DataType::Int(64)))), extent_at_run_time(in, all, 1));
+  else
+    lengths = add(multiply(positions_along(in, all, 0), make_constant(int_scalar(0, DataType::Int(64)))),
+                  extent_at_run_time(in, all, 1));
   return {merged(all, 0, 2), lengths};
 }
 Values concat_list(Operation& in) { return concat_rows(in, stacked(in, list_of(in, 0))); }

@@ -33,18 +33,16 @@ Values matmul_op(Operation& in) {
 Values einsum_op(Operation& in) {
   std::string equation = in.text("equation", "");
   if (equation.empty()) in.invalid("the equation is missing");
-  return {call_op("einsum", {make_tuple(in.tensors())}, make_attrs<EinsumAttrs>([&](auto& attrs) { attrs.equation = equation; }))};
+  return {call_op("einsum", {make_tuple(in.tensors())},
+                  make_attrs<EinsumAttrs>([&](auto& attrs) { attrs.equation = equation; }))};
 }
 
 }  // namespace
 
 Rows matmul_rows() {
   return {
-      {"BatchMatMul", matmul_op},
-      {"BatchMatMulV2", matmul_op},
-      {"BatchMatMulV3", matmul_op},
-      {"Einsum", einsum_op},
-      {"MatMul", matmul_op},
+      {"BatchMatMul", matmul_op}, {"BatchMatMulV2", matmul_op}, {"BatchMatMulV3", matmul_op},
+      {"Einsum", einsum_op},      {"MatMul", matmul_op},
   };
 }
 

@@ -23,7 +23,8 @@ namespace {
 /// The next greater float: Relay suppresses from a threshold on, TensorFlow above it.
 Expr just_above(const NodeContext& in, const Expr& x) {
   if (std::optional<double> known = in.constant_number(x))
-    return make_scalar(std::nextafter(static_cast<float>(*known), std::numeric_limits<float>::infinity()), DataType::Float(32));
+    return make_scalar(std::nextafter(static_cast<float>(*known), std::numeric_limits<float>::infinity()),
+                       DataType::Float(32));
   Expr next = add(x, multiply(call_op("abs", {x}), make_scalar(std::ldexp(1.5, -24), DataType::Float(32))));
   return maximum(next, make_scalar(std::ldexp(1.0, -126), DataType::Float(32)));
 }
@@ -32,7 +33,9 @@ Expr just_above(const NodeContext& in, const Expr& x) {
 Expr with_ordered_corners(const Expr& boxes, int axis) {
   Expr parts = split(boxes, 4, axis);
   auto part = [&](int i) { return make_get_item(parts, i); };
-  return concatenate({minimum(part(0), part(2)), minimum(part(1), part(3)), maximum(part(0), part(2)), maximum(part(1), part(3))}, axis);
+  return concatenate(
+      {minimum(part(0), part(2)), minimum(part(1), part(3)), maximum(part(0), part(2)), maximum(part(1), part(3))},
+      axis);
 }
 
 /// Rows stand class by class: those of all classes by falling score.
@@ -40,7 +43,8 @@ Chosen sorted(const NodeContext& in, const Chosen& chosen) {
   std::vector<int64_t> positions(static_cast<size_t>(in.static_shape(chosen.scores, "the number of boxes")[0]));
   for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i);
   Expr is_chosen = less(make_ints(positions), chosen.count);
-  Expr scores = where(is_chosen, chosen.scores, make_scalar(-std::numeric_limits<float>::infinity(), DataType::Float(32)));
+  Expr scores =
+      where(is_chosen, chosen.scores, make_scalar(-std::numeric_limits<float>::infinity(), DataType::Float(32)));
   Expr both = call_op("topk", {scores}, make_attrs<TopkAttrs>([&](auto& attrs) {
                         attrs.k = PrimExpr(static_cast<int>(positions.size()));
                         attrs.dtype = DataType::Int(64);
@@ -52,7 +56,8 @@ Chosen sorted(const NodeContext& in, const Chosen& chosen) {
 
 Expr just_below(const NodeContext& in, const Expr& x) {
   if (std::optional<double> known = in.constant_number(x))
-    return make_scalar(std::nextafter(static_cast<float>(*known), -std::numeric_limits<float>::infinity()), DataType::Float(32));
+    return make_scalar(std::nextafter(static_cast<float>(*known), -std::numeric_limits<float>::infinity()),
+                       DataType::Float(32));
   return subtract(x, multiply(call_op("abs", {x}), make_scalar(std::ldexp(1.5, -24), DataType::Float(32))));
 }
 
@@ -60,9 +65,11 @@ Chosen non_max_suppression(const NodeContext& in, const Nms& nms) {
   const DataType wide = DataType::Float(32);
   Expr boxes = expand_dims(with_ordered_corners(cast_if_needed(in, nms.boxes, wide), 1), 0);
   Expr scores = expand_dims(cast_if_needed(in, nms.scores, wide), 0);
-  Expr all = call_op("vision.all_class_non_max_suppression",
-                     {boxes, scores, make_scalar(static_cast<double>(std::min<int64_t>(nms.most, INT32_MAX)), DataType::Int(32)), just_above(in, nms.iou), nms.score},
-                     make_attrs<AllClassNonMaximumSuppressionAttrs>([](auto& attrs) { attrs.output_format = "tensorflow"; }));
+  Expr all = call_op(
+      "vision.all_class_non_max_suppression",
+      {boxes, scores, make_scalar(static_cast<double>(std::min<int64_t>(nms.most, INT32_MAX)), DataType::Int(32)),
+       just_above(in, nms.iou), nms.score},
+      make_attrs<AllClassNonMaximumSuppressionAttrs>([](auto& attrs) { attrs.output_format = "tensorflow"; }));
   auto of_image = [&](int i) { return squeeze(make_get_item(all, i), int_array({0})); };
   Chosen out{of_image(0), of_image(1), of_image(2)};
   const int64_t* classes = as_int(in.shape(nms.scores)[0]);
@@ -86,7 +93,8 @@ Expr first_rows(const NodeContext& in, const Expr& x, int64_t count, const Expr&
 namespace {
 
 Expr scalar_or(Operation& in, size_t i, double otherwise) {
-  return in.has(i) ? cast_if_needed(in, in.scalar(i), DataType::Float(32)) : make_scalar(otherwise, DataType::Float(32));
+  return in.has(i) ? cast_if_needed(in, in.scalar(i), DataType::Float(32))
+                   : make_scalar(otherwise, DataType::Float(32));
 }
 
 /// Inputs: boxes, scores, how many at most, the overlap, the score, the width of soft suppression.
@@ -109,7 +117,8 @@ Suppressed suppressed(Operation& in) {
 
 Expr counted(Operation& in, const Expr& x, const Expr& count) {
   Expr end = reshape(cast_if_needed(in, count, DataType::Int(64)), int_array({1}));
-  return call_op("dyn.strided_slice", {x, make_ints({0}), end, make_ints({1})}, make_attrs<StridedSliceAttrs>([](auto&) {}));
+  return call_op("dyn.strided_slice", {x, make_ints({0}), end, make_ints({1})},
+                 make_attrs<StridedSliceAttrs>([](auto&) {}));
 }
 
 Values nms_plain(Operation& in) {
@@ -122,7 +131,8 @@ Values nms_counted(Operation& in, bool always_pads) {
   Suppressed out = suppressed(in);
   const bool pads = always_pads || in.flag("pad_to_max_output_size");
   Expr boxes = pads ? first_rows(in, out.boxes, out.most, out.chosen.count) : counted(in, out.boxes, out.chosen.count);
-  Expr scores = pads ? first_rows(in, out.chosen.scores, out.most, out.chosen.count) : counted(in, out.chosen.scores, out.chosen.count);
+  Expr scores = pads ? first_rows(in, out.chosen.scores, out.most, out.chosen.count)
+                     : counted(in, out.chosen.scores, out.chosen.count);
   Expr count = cast(out.chosen.count, DataType::Int(32));
   const bool has_scores = in.name() == "NonMaxSuppressionV5" || in.name() == "NON_MAX_SUPPRESSION_V5";
   return has_scores ? Values{boxes, scores, count} : Values{boxes, count};

@@ -78,7 +78,8 @@ Expr padded_at_run_time(const NodeContext& in, const Expr& x, const Windows& win
 std::optional<Ints> spatial_extents(const NodeContext& in, const Expr& x, const Windows& windows) {
   const Array<PrimExpr> shape = in.shape(x);
   if (shape.size() != windows.spatial() + 2)
-    in.invalid("the data has " + std::to_string(shape.size()) + " dimensions, not " + std::to_string(windows.spatial() + 2));
+    in.invalid("the data has " + std::to_string(shape.size()) + " dimensions, not " +
+               std::to_string(windows.spatial() + 2));
   Ints out;
   for (size_t i = 0; i < windows.spatial(); ++i) {
     const int64_t* extent = as_int(shape[i + (windows.channels_first ? 2 : 1)]);
@@ -97,7 +98,8 @@ void check_windows(const NodeContext& in, const Windows& windows) {
     in.invalid("strides and dilations have a number for each spatial dimension");
   for (const Ints* list : {&windows.kernel, &windows.strides, &windows.dilations})
     for (int64_t number : *list)
-      if (number < 1 || number > INT32_MAX / 4) in.invalid("a window size, stride or dilation of " + std::to_string(number));
+      if (number < 1 || number > INT32_MAX / 4)
+        in.invalid("a window size, stride or dilation of " + std::to_string(number));
 }
 
 /// The data with its padding, or that padding as numbers.
@@ -108,7 +110,8 @@ Ints resolved_padding(const NodeContext& in, Expr* x, const Windows& windows, co
   if (extents || !is_same) return padding_of(in, windows, extents ? *extents : Ints(windows.spatial(), 1));
   bool has_strides = false;
   for (int64_t stride : windows.strides) has_strides |= stride != 1;
-  if (!has_strides) return padding_of(in, windows, Ints(windows.spatial(), 1 << 20));  // without strides extents do not count
+  if (!has_strides)
+    return padding_of(in, windows, Ints(windows.spatial(), 1 << 20));  // without strides extents do not count
   *x = padded_at_run_time(in, *x, windows, value);
   return Ints(2 * windows.spatial(), 0);
 }
@@ -118,7 +121,8 @@ Ints resolved_padding(const NodeContext& in, Expr* x, const Windows& windows, co
 Ints padding_of(const NodeContext& in, const Windows& windows, const Ints& extents) {
   const size_t spatial = windows.spatial();
   if (windows.padding == "VALID") return Ints(2 * spatial, 0);
-  if (windows.padding == "SAME") return same_padding(extents, windows.kernel, windows.strides, windows.dilations, false);
+  if (windows.padding == "SAME")
+    return same_padding(extents, windows.kernel, windows.strides, windows.dilations, false);
   if (windows.padding != "EXPLICIT") in.unsupported("the padding " + windows.padding);
   if (windows.pads.size() != 2 * spatial) in.invalid("explicit padding has two numbers for each spatial dimension");
   return windows.pads;
@@ -129,11 +133,13 @@ Expr convolution_of(Operation& in, const Expr& data, const Expr& filter, Windows
   const size_t spatial = windows.spatial();
   if (spatial < 1 || spatial > 3) in.unsupported("a convolution over " + std::to_string(spatial) + " dimensions");
   const size_t rank = spatial + 2;
-  if (in.rank(filter) != rank || in.rank(data) != rank) in.invalid("data and filter have " + std::to_string(rank) + " dimensions");
+  if (in.rank(filter) != rank || in.rank(data) != rank)
+    in.invalid("data and filter have " + std::to_string(rank) + " dimensions");
   const bool flips = !windows.channels_first && spatial == 2 && in.importer().target_layout() == "NCHW";
   Expr x = flips ? transpose(data, channels_to_front(rank)) : data;
   if (flips) windows.channels_first = true;
-  const Ints padding = resolved_padding(in, &x, windows, integers ? cast(integers->data_zero, in.dtype(data)) : make_scalar(0, in.dtype(data)));
+  const Ints padding = resolved_padding(
+      in, &x, windows, integers ? cast(integers->data_zero, in.dtype(data)) : make_scalar(0, in.dtype(data)));
   const bool first = windows.channels_first;
   const PrimExpr channels = in.shape(filter)[rank - 1];
   Expr weight = first ? filter_first(in, filter) : filter;
@@ -149,7 +155,8 @@ Expr convolution_of(Operation& in, const Expr& data, const Expr& filter, Windows
     if (integers) attrs.out_dtype = DataType::Int(32);
   };
   Expr out;
-  if (integers && spatial != 2) in.unsupported("integers in a convolution over " + std::to_string(spatial) + " dimensions");
+  if (integers && spatial != 2)
+    in.unsupported("integers in a convolution over " + std::to_string(spatial) + " dimensions");
   if (integers) out = call_op("qnn.conv2d", with_quantization(x, weight, *integers), make_attrs<Conv2DAttrs>(fill));
   else if (spatial == 1) out = call_op("nn.conv1d", {x, weight}, make_attrs<Conv1DAttrs>(fill));
   else if (spatial == 2) out = call_op("nn.conv2d", {x, weight}, make_attrs<Conv2DAttrs>(fill));
@@ -163,10 +170,11 @@ Expr depthwise_filter(const NodeContext& in, const Expr& filter) {
   return reshape_to(filter, {shape[0], shape[1], 1, shape[2] * shape[3]});
 }
 
-Expr transposed_convolution(Operation& in, const Expr& data, const Expr& filter, const Ints& out, const Windows& windows,
-                            const QuantizedArgs* integers) {
+Expr transposed_convolution(Operation& in, const Expr& data, const Expr& filter, const Ints& out,
+                            const Windows& windows, const QuantizedArgs* integers) {
   const size_t spatial = windows.spatial(), rank = spatial + 2;
-  if (spatial != 2 && spatial != 3) in.unsupported("a transposed convolution over " + std::to_string(spatial) + " dimensions");
+  if (spatial != 2 && spatial != 3)
+    in.unsupported("a transposed convolution over " + std::to_string(spatial) + " dimensions");
   check_windows(in, windows);
   std::optional<Ints> extents = spatial_extents(in, data, windows);
   if (!extents) in.unknown("the extents of the image must be known", data);
@@ -179,7 +187,8 @@ Expr transposed_convolution(Operation& in, const Expr& data, const Expr& filter,
     if (windows.padding == "SAME" && left > 0) padding[i] = left / 2, padding[i + spatial] = left - left / 2;
     else if (left <= 0) more[i] = -left;
     else padding[i + spatial] += left;
-    if (more[i] >= std::max(windows.strides[i], windows.dilations[i]) && more[i] > 0) in.invalid("the output is larger than the windows reach");
+    if (more[i] >= std::max(windows.strides[i], windows.dilations[i]) && more[i] > 0)
+      in.invalid("the output is larger than the windows reach");
   }
   Expr x = windows.channels_first ? data : transpose(data, channels_to_front(rank));
   std::vector<int64_t> order{static_cast<int64_t>(rank) - 1, static_cast<int64_t>(rank) - 2};
@@ -195,10 +204,12 @@ Expr transposed_convolution(Operation& in, const Expr& data, const Expr& filter,
     attrs.kernel_layout = spatial == 2 ? "IOHW" : "IODHW";
     if (integers) attrs.out_dtype = DataType::Int(32);
   };
-  if (integers && spatial != 2) in.unsupported("integers in a transposed convolution over " + std::to_string(spatial) + " dimensions");
-  Expr result = integers ? call_op("qnn.conv2d_transpose", with_quantization(x, weight, *integers), make_attrs<Conv2DTransposeAttrs>(fill))
+  if (integers && spatial != 2)
+    in.unsupported("integers in a transposed convolution over " + std::to_string(spatial) + " dimensions");
+  Expr result = integers       ? call_op("qnn.conv2d_transpose", with_quantization(x, weight, *integers),
+                                         make_attrs<Conv2DTransposeAttrs>(fill))
                 : spatial == 2 ? call_op("nn.conv2d_transpose", {x, weight}, make_attrs<Conv2DTransposeAttrs>(fill))
-                             : call_op("nn.conv3d_transpose", {x, weight}, make_attrs<Conv3DTransposeAttrs>(fill));
+                               : call_op("nn.conv3d_transpose", {x, weight}, make_attrs<Conv3DTransposeAttrs>(fill));
   return windows.channels_first ? result : transpose(result, channels_to_back(rank));
 }
 
@@ -209,7 +220,8 @@ Expr pool_of(Operation& in, const Expr& data, Pool kind, Windows windows) {
   Expr x = flips ? transpose(data, channels_to_front(rank)) : data;
   if (flips) windows.channels_first = true;
   std::optional<Ints> extents = spatial_extents(in, x, windows);
-  if (!extents && windows.padding == "SAME" && kind == Pool::Average) in.unknown("the extents of a padded average must be known", x);
+  if (!extents && windows.padding == "SAME" && kind == Pool::Average)
+    in.unknown("the extents of a padded average must be known", x);
   Expr value = kind == Pool::Max ? make_scalar(in.dtype(data).is_floating() ? -INFINITY : 0, in.dtype(data)) : Expr();
   const Ints padding = resolved_padding(in, &x, windows, value);
   auto fill = [&](auto& attrs) {
@@ -326,12 +338,14 @@ Values bias_add(Operation& in) {
   return {with_bias(in[0], in[1], axis)};
 }
 
-Expr batch_norm_call(const Expr& x, const Expr& scale, const Expr& offset, const Expr& mean, const Expr& variance, int axis, double epsilon) {
-  return make_get_item(call_op("nn.batch_norm", {x, scale, offset, mean, variance}, make_attrs<BatchNormAttrs>([&](auto& attrs) {
-                                 attrs.axis = axis;
-                                 attrs.epsilon = epsilon;
-                               })),
-                       0);
+Expr batch_norm_call(const Expr& x, const Expr& scale, const Expr& offset, const Expr& mean, const Expr& variance,
+                     int axis, double epsilon) {
+  return make_get_item(
+      call_op("nn.batch_norm", {x, scale, offset, mean, variance}, make_attrs<BatchNormAttrs>([&](auto& attrs) {
+                attrs.axis = axis;
+                attrs.epsilon = epsilon;
+              })),
+      0);
 }
 
 Values fused_batch_norm(Operation& in) {
@@ -351,7 +365,8 @@ Values fused_batch_norm(Operation& in) {
   variance = mean(multiply(apart, apart), kept, false, true);
   Expr y = cast_if_needed(in, batch_norm_call(x, in[1], in[2], mean_value, variance, axis, epsilon), given);
   Ints shape = in.static_shape(in[0], "a batch norm in training");
-  const double count = static_cast<double>(product_of(shape)) / static_cast<double>(std::max<int64_t>(shape[static_cast<size_t>(axis)], 1));
+  const double count = static_cast<double>(product_of(shape)) /
+                       static_cast<double>(std::max<int64_t>(shape[static_cast<size_t>(axis)], 1));
   Expr unbiased = multiply(variance, make_scalar(count > 1 ? count / (count - 1) : 1, wide));
   return {y, mean_value, unbiased, mean_value, variance, make_scalar(0, wide)};
 }
@@ -399,7 +414,8 @@ Values dilation2d(Operation& in) {
 }  // namespace
 
 Rows nn_rows() {
-  const std::vector<const char*> norm{"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3"};
+  const std::vector<const char*> norm{
+      "y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3"};
   return {
       {"AvgPool", pool(Pool::Average, 2)},
       {"AvgPool3D", pool(Pool::Average, 3)},

@@ -17,7 +17,9 @@ Values lstm_block_cell(Operation& in) {
   Expr gates = split(sums, 4, 1), before = in[1];
   auto gate = [&](int i) { return make_get_item(gates, i); };
   const bool has_peephole = in.flag("use_peephole");
-  auto with_peephole = [&](const Expr& x, const Expr& state, size_t i) { return has_peephole ? add(x, multiply(state, in[i])) : x; };
+  auto with_peephole = [&](const Expr& x, const Expr& state, size_t i) {
+    return has_peephole ? add(x, multiply(state, in[i])) : x;
+  };
   const double bias = in.number("forget_bias", 1), limit = in.number("cell_clip", 3);
   Expr input = sigmoid(with_peephole(gate(0), before, 4)), now = tanh(gate(1));
   Expr forget = sigmoid(with_peephole(add(gate(2), make_scalar(bias, dtype)), before, 5));

@@ -2,9 +2,9 @@
 
 #include "frontend/common/parts.h"
 #include "frontend/tensorflow/operation.h"
+#include "relay/attrs/nn.h"
 #include "relay/attrs/reduce.h"
 #include "relay/attrs/search.h"
-#include "relay/attrs/nn.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 
@@ -86,7 +86,9 @@ Values top_k(Operation& in) {
   };
   if (k && k->size() != 1) in.invalid("k is one number");
   if (k) both = call_op("topk", {in[0]}, make_attrs<TopkAttrs>(fill));
-  else both = call_op("dyn.topk", {in[0], cast_if_needed(in, in.scalar(1), DataType::Int(64))}, make_attrs<TopkAttrs>(fill));
+  else
+    both =
+        call_op("dyn.topk", {in[0], cast_if_needed(in, in.scalar(1), DataType::Int(64))}, make_attrs<TopkAttrs>(fill));
   return {make_get_item(both, 0), make_get_item(both, 1)};
 }
 

@@ -36,16 +36,20 @@ double bound_of(DataType dtype, bool low) {
 }
 
 /// `count`: a vector of one number. Rows with an id below 0 are left out.
-Expr by_segment(Operation& in, const Expr& data, const Expr& ids, const Expr& count, const std::string& mode, double start) {
+Expr by_segment(Operation& in, const Expr& data, const Expr& ids, const Expr& count, const std::string& mode,
+                double start) {
   const DataType dtype = in.dtype(data), wide = DataType::Int(64);
   const size_t own = in.rank(ids), rank = in.rank(data);
   if (own > rank) in.invalid("there are more dimensions of ids than of data");
   Expr shape = cast_if_needed(in, count, wide);
-  if (rank > own) shape = concatenate({shape, slice(shape_value(in, data, wide), 0, static_cast<int64_t>(own), static_cast<int64_t>(rank))}, 0);
+  if (rank > own)
+    shape = concatenate(
+        {shape, slice(shape_value(in, data, wide), 0, static_cast<int64_t>(own), static_cast<int64_t>(rank))}, 0);
   std::optional<std::vector<int64_t>> known = in.constant_ints(shape);
   if (known) shape = make_ints(*known);
   Expr from = full_of(in, make_scalar(start, dtype), shape);
-  return call_op("scatter_nd", {from, expand_dims(ids, 0), data}, make_attrs<ScatterNDAttrs>([&](auto& attrs) { attrs.mode = mode; }));
+  return call_op("scatter_nd", {from, expand_dims(ids, 0), data},
+                 make_attrs<ScatterNDAttrs>([&](auto& attrs) { attrs.mode = mode; }));
 }
 
 Expr counts_of(Operation& in, const Expr& ids, const Expr& count, DataType dtype) {
@@ -120,7 +124,8 @@ Converter sparse_segments(Combine how) {
 }  // namespace
 
 Rows segment_rows() {
-  constexpr Kind kSum{"add", Kind::Zero}, kProd{"mul", Kind::One}, kMax{"max", Kind::Lowest}, kMin{"min", Kind::Highest};
+  constexpr Kind kSum{"add", Kind::Zero}, kProd{"mul", Kind::One}, kMax{"max", Kind::Lowest},
+      kMin{"min", Kind::Highest};
   return {
       {"SegmentMax", segments(kMax)},
       {"SegmentMaxV2", unsorted_segments(kMax)},

@@ -13,7 +13,8 @@ namespace {
 using namespace relay;  // NOLINT: makers of calls
 
 Expr added_at(const Expr& data, const Expr& indices, const Expr& values) {
-  return call_op("scatter_nd", {data, transpose(indices), values}, make_attrs<ScatterNDAttrs>([](auto& attrs) { attrs.mode = "add"; }));
+  return call_op("scatter_nd", {data, transpose(indices), values},
+                 make_attrs<ScatterNDAttrs>([](auto& attrs) { attrs.mode = "add"; }));
 }
 
 /// Inputs: indices, values and shape of a matrix, then another one.
@@ -40,7 +41,9 @@ Values sparse_reshape(Operation& in) {
 
 Rows sparse_rows() {
   return {
-      {"SparseFillEmptyRows", sparse_fill, {"output_indices", "output_values", "empty_row_indicator", "reverse_index_map"}},
+      {"SparseFillEmptyRows",
+       sparse_fill,
+       {"output_indices", "output_values", "empty_row_indicator", "reverse_index_map"}},
       {"SparseReshape", sparse_reshape, {"output_indices", "output_shape"}},
       {"SparseTensorDenseAdd", sparse_add},
       {"SparseTensorDenseMatMul", sparse_matmul},
