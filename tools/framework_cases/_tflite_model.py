@@ -123,7 +123,7 @@ def write_subgraph(s: Any, buffers: list[Any], codes: list[Any], operators: list
 
 def write(operators: list[tuple], *inner: list[tuple], versions: int = 0) -> bytes:
     """A file; `inner` are further subgraphs."""
-    import flatbuffers
+    flatbuffers: Any = importlib.import_module("flatbuffers")
 
     s = schema()
     model = s.ModelT()

@@ -12,7 +12,7 @@ __all__ = ["OperatorConverter", "from_tflite"]
 
 
 class OperatorConverter:
-    """What v0.10 converts operators with. The core's own table takes its place: one of your own is rejected."""
+    """What v0.10 converts operators with. Here the core does: a converter of your own is rejected."""
 
 
 def _bytes_of(model: Any) -> bytes:
