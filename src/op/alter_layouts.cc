@@ -3,6 +3,9 @@
 // number of channels alone; so a result already lies as the next one reads it. Where it takes less time, a 3x3 convolution
 // becomes Winograd's; the option relay.conv2d.winograd of a PassContext, true by default, says whether it may.
 
+#include <algorithm>
+#include <iterator>
+
 #include "ir/pass/pass.h"
 #include "ir/prim/ops.h"
 #include "op/channel_blocks.h"
@@ -20,6 +23,7 @@ namespace {
 
 constexpr const char* kWinogradOption = "relay.conv2d.winograd";
 constexpr int kWinogradTile = 4;
+constexpr int64_t kLikelyExtents[] = {14, 28};  // of images whose height or width is known only at run time
 
 /// Cost in vector multiplications. Transforms of a tile of 16 results take some 250 and 200 of them for each vector of
 /// channels; the larger weight comes from memory, a multiplication every kBytes. A direct convolution may take `group` elements
@@ -170,9 +174,12 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
   if (are_floats && !by_channel && in_block >= kMinLanes &&
       may_be_winograd(attrs, kernel, args[1], environment.context)) {
     Array<PrimExpr> out = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
-    const bool has_fixed_image = as_int(out[2]) && as_int(out[3]);
     const int64_t batch = as_int(out[0]) ? *as_int(out[0]) : 1;  // a dynamic batch is one image after the other
-    if (has_fixed_image && is_winograd_faster(ins, outs, *as_int(out[2]), *as_int(out[3]), batch, lanes, group)) {
+    auto is_faster = [&](int64_t likely) {
+      auto extent = [&](size_t i) { return as_int(out[i]) ? *as_int(out[i]) : likely; };
+      return is_winograd_faster(ins, outs, extent(2), extent(3), batch, lanes, group);
+    };
+    if (std::all_of(std::begin(kLikelyExtents), std::end(kLikelyExtents), is_faster)) {
       for (size_t i : {0, 1}) widen(i, &args, &placeholders);
       return make_winograd(args, *changed, attrs->kernel_layout, out_block);
     }

@@ -19,6 +19,8 @@ using schedule::State;
 /// Iterations that are enough for threads to share; loops inside them stay loops, and what depends on the outer ones alone
 /// is computed once for all that is inside.
 constexpr int64_t kShares = 256;
+/// The same where an extent is dynamic: which iteration of several loops it is costs a division there.
+constexpr int64_t kDynamicShares = 8, kLikelyRows = 32;
 
 /// The axis of the block that a loop counts.
 Var axis_of(const State& state, const BlockRef& block, const LoopRef& loop) {
@@ -153,9 +155,13 @@ void tile_elements(State& state, const BlockRef& block) {
     if (extent > 1 || extent < 0) attempt([&] { schedule::vectorize(state, inner); });
   }
   if (loops.empty() || total == 0 || (!is_dynamic && total < ParallelThreshold::elements)) return;
-  for (int64_t shared = 1, i = 0; !is_dynamic && i < static_cast<int64_t>(loops.size()); ++i) {
-    shared *= extent_of(state, loops[static_cast<size_t>(i)]);
-    if (shared >= kShares) loops.resize(static_cast<size_t>(i) + 1);
+  int64_t shared = 1;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const int64_t extent = extent_of(state, loops[i]);
+    if (extent >= 0 || i > 0) shared *= extent >= 0 ? extent : kLikelyRows;  // a first one may be a batch of one
+    if (shared < (is_dynamic ? kDynamicShares : kShares)) continue;
+    for (size_t k = i + 1; k < loops.size(); ++k) inside *= std::max<int64_t>(1, extent_of(state, loops[k]));
+    loops.resize(i + 1);
   }
   LoopRef outer = loops[0];
   if (loops.size() > 1) attempt([&] { outer = schedule::fuse(state, loops, true); });

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tessera as tvm
 from tessera import relay
+from test_blocked_conv import reference
 from test_conv_kinds import TARGETS
 from test_dynamic_extents import ANY, compiled, values
 from test_windows import windows
@@ -187,3 +188,37 @@ def test_rows_of_dynamic_length_share_the_memory_of_a_thread():
         np.testing.assert_allclose(
             program.run(data).numpy(), powers / powers.sum(-1, keepdims=True), rtol=1e-5, atol=1e-7
         )
+
+
+SIDES = [*((target, (1, 1, 1, 1)) for target in TARGETS), ("llvm", (0, 0, 0, 0)), ("llvm", (2, 0, 1, 3))]
+
+
+@pytest.mark.parametrize("target, padding", SIDES)
+def test_winograd_convolutions_of_dynamic_images(target, padding):
+    weight, bias = values(32, 64, 3, 3, seed=3) * 0.1, values(32, 1, 1, seed=7)
+
+    def make(x, y):
+        out = relay.nn.conv2d(x, relay.const(weight), channels=32, kernel_size=(3, 3), padding=padding)
+        return relay.nn.relu(out + relay.const(bias) + y)
+
+    batch = ANY if padding[0] == 1 else 1
+    x, y = relay.var("x", shape=(batch, 64, ANY, ANY)), relay.var("y", shape=(1, 32, 1, 1))
+    assert "winograd" in rules_of(relay.Function([x, y], make(x, y)))
+    program = compiled(relay.Function([x, y], make(x, y)), target)
+    for extents in [
+        (1, 14, 14),
+        (1, 7, 23),
+        (2, 13, 5),
+        (1, 1, 31),
+        (1, 37, 1),
+        (1, 8, 12),
+        (3, 0, 6),
+        (1, 6, 0),
+        (0, 8, 8),
+    ]:
+        room = (extents[1] + padding[0] + padding[2], extents[2] + padding[1] + padding[3])
+        if min(room) < 3 or (batch == 1 and extents[0] != 1):
+            continue
+        data, residual = values(extents[0], 64, *extents[1:]), values(1, 32, 1, 1)
+        want = np.maximum(reference(data, weight, padding=padding) + bias + residual, 0)
+        np.testing.assert_allclose(program.run(data, residual).numpy(), want, rtol=1e-3, atol=1e-3)

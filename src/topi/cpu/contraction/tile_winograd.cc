@@ -1,8 +1,10 @@
 #include "topi/cpu/contraction/tile_winograd.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "ir/prim/ops.h"
+#include "tir/parallel.h"
 #include "topi/cpu/contraction/tile_contraction.h"
 #include "topi/cpu/number.h"
 #include "topi/nn/winograd.h"
@@ -25,14 +27,15 @@ class WinogradScheduler {
       if (auto role = role_of(block)) stages_[*role] = block;
   }
 
-  /// All stages are there, of fixed extents, with lanes of vectors in both directions.
+  /// All stages are there, with known numbers of channels, and lanes of vectors in both directions. Images may be dynamic.
   bool applies() const {
     for (const char* role : {kWinogradPadded, kWinogradColumns, kWinogradData, kWinogradSums, kWinogradProducts,
                              kWinogradRows, kWinogradResult}) {
       if (!stages_.count(role)) return false;
       std::vector<int64_t> shape = shape_of(role);
       for (int64_t extent : shape)
-        if (extent < 1) return false;
+        if (extent < 1 && extent != kDynamic) return false;
+      if (role == std::string_view(kWinogradSums) && (shape[2] == kDynamic || channels() == kDynamic)) return false;
       if (shape.size() < 5 || shape.back() < kMinLanes || (shape.back() & (shape.back() - 1)) != 0) return false;
     }
     return true;
@@ -54,14 +57,17 @@ class WinogradScheduler {
       throw Error(ScheduleError) << "the result of Winograd's convolution is stored in another order";
     std::vector<int64_t> extents = shape_of(kWinogradProducts);  // a, b, f, n, ty, tx, o
     const int64_t rows = knobs->rows;
-    if (rows < 1 || extents[4] % rows != 0)
+    const bool is_dynamic = is_dynamic_image(extents);
+    if (rows < 1 || (is_dynamic ? rows != 1 : extents[4] % rows != 0))
       throw Error(ScheduleError) << "the plan of Winograd's convolution does not fit it: " << rows << " rows of "
                                  << extents[4] << " are not a divisor";
-    const bool by_rows = rows < extents[4];
+    const bool by_rows = is_dynamic || rows < extents[4];
     if (by_rows) extents[3] = 1, extents[4] = rows;
     auto plan = plan_contraction(state_, stages_.at(kWinogradSums), machine_, extents);
     if (!plan) throw Error(ScheduleError) << "the matmuls of Winograd's convolution have no tiles";
     LoopRef shared = store_result(consumers[0], rows, by_rows);
+    if (is_dynamic)
+      schedule::annotate(state_, state_.find(shared), attr::kMinParallelExtent, int_imm(DataType::Int(32), 2));
     const BlockRef& products = stages_.at(kWinogradProducts);
     if (by_rows) schedule::compute_at(state_, products, shared, true, -1);
     std::vector<LoopRef> outer = apply_contraction(state_, stages_.at(kWinogradSums), products, *plan);
@@ -81,17 +87,24 @@ class WinogradScheduler {
     return downcast<String>(notes[kWinogradStage]).str();
   }
 
-  /// Of what the stage writes; -1 where it is not a number.
+  /// A batch, or rows or columns of tiles, are dynamic: then rows of tiles go through all stages one by one.
+  static bool is_dynamic_image(const std::vector<int64_t>& products) {
+    return std::find(products.begin(), products.end(), kDynamic) != products.end();
+  }
+  int64_t channels() const { return shape_of(kWinogradData)[2]; }
+
+  /// Of what the stage writes; kDynamic where it is not a number.
   std::vector<int64_t> shape_of(const char* role) const {
     std::vector<int64_t> out;
     for (const PrimExpr& extent : state_.find(stages_.at(role)).block()->writes[0]->buffer->shape)
-      out.push_back(as_int(extent) ? *as_int(extent) : -1);
+      out.push_back(as_int(extent) ? *as_int(extent) : kDynamic);
     return out;
   }
 
   /// How many rows of tiles go through all stages together.
   int64_t rows_together(const std::vector<int64_t>& products) const {
     std::vector<int64_t> data = shape_of(kWinogradData);  // a, b, c, n, ty, tx, i
+    if (is_dynamic_image(products)) return 1;
     const int64_t bytes = 4, tiles = products[0] * products[1] * products[5] * bytes;
     const int64_t ins = data[2] * data[6], outs = products[2] * products[6];
     const int64_t row = tiles * (ins + outs), weight = products[0] * products[1] * ins * outs * bytes;
