@@ -76,6 +76,7 @@ CASES = [
     case("nchw_to_nhwc", "transpose", [[64, 64, 181, 181]], axes=[0, 2, 3, 1]),
     case("relu_add", "relu_add", [[16384, 8192], [16384, 8192]]),
     *[gemm(n, "float32") for n in (2048, 4096, 8192)],
+    {**gemm(4096, "float32"), "name": "gemm_tf32_4096", "tf32": True},
     *[gemm(n, dtype) for dtype in ("float16", "bfloat16") for n in (2048, 4096, 8192)],
     gemm(4096, "int8", "int32"),
     gemm(4096, "float16", m=16),
@@ -166,7 +167,8 @@ def serve() -> None:
             if "case" in command:
                 c, folder = command["case"], Path(command["folder"])
                 start = time.perf_counter()
-                with tessera.transform.PassContext(opt_level=3, config={"kernel.knobs": c.get("knobs", {})}):
+                config = {"kernel.knobs": c.get("knobs", {}), "cuda.allow_tf32": c.get("tf32", False)}
+                with tessera.transform.PassContext(opt_level=3, config=config):
                     lib = relay.build(
                         tessera.IRModule.from_expr(relay_of(c)), tessera.target.Target("cuda", host="llvm")
                     )
@@ -289,6 +291,7 @@ def measure(torch: Any, ours: Ours, c: dict[str, Any], rounds: int, copies: list
         if "error" in built:
             return {"name": c["name"], "error": built["error"]}
         x = torch_inputs(torch, c, Path(folder))
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = c.get("tf32", False)
     theirs = torch_function(torch, c, x)
     out = theirs()
     if c["op"] == "conv2d" and c["layout"] == "NHWC":

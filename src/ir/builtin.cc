@@ -24,13 +24,24 @@ constexpr Row kCudaRows[] = {{"__activemask", 0, CallEffect::Pure, false},
                              {"__shfl_down_sync", 4, CallEffect::Opaque, false}};
 
 /// What lowering makes use of, beyond v0.10: reinterpret, of as many bits, where vectors of them compute what their lanes
-/// would; y * 2^n for a whole n of y's type for which 2^(n / 2) is a normal number; and (index, extent, where), an index from
-/// data made safe: for -extent <= index < extent the position that it names, counted from the end where it is negative, for
-/// others 0, and the program ends with an IndexError that begins with the text `where`. It reads state as the load of the index
-/// does: it is not computed where a guard is false.
+/// would; the 16 bits of a float32 that is rounded to bfloat16; y * 2^n for a whole n of y's type for which 2^(n / 2) is a
+/// normal number; and (index, extent, where), an index from data made safe: for -extent <= index < extent the position that
+/// it names, counted from the end where it is negative, for others 0, and the program ends with an IndexError that begins
+/// with the text `where`. It reads state as the load of the index does: it is not computed where a guard is false.
 constexpr Row kOwnRows[] = {{"reinterpret_lanes", 1, CallEffect::Pure, true},
+                            {"rounded_to_bfloat", 1, CallEffect::Pure, true},
                             {"times_power_of_two", 2, CallEffect::Pure, true},
                             {"checked_index", 3, CallEffect::ReadState, true}};
+
+/// Barriers in shared memory, the copy engine and wgmma of Hopper: codegen/cuda/hopper.cc says their arguments.
+constexpr Row kHopperRows[] = {
+    {"ptx_mbarrier_init", 3, CallEffect::Opaque, false},   {"ptx_mbarrier_fence", 0, CallEffect::Opaque, false},
+    {"ptx_mbarrier_expect", 3, CallEffect::Opaque, false}, {"ptx_mbarrier_wait", 3, CallEffect::Opaque, false},
+    {"ptx_mbarrier_arrive", 3, CallEffect::Opaque, false}, {"ptx_tensor_copy", -1, CallEffect::Opaque, false},
+    {"ptx_cluster_barrier", 0, CallEffect::Opaque, false}, {"ptx_set_registers", 2, CallEffect::Opaque, false},
+    {"ptx_wgmma", 9, CallEffect::Opaque, false},           {"ptx_wgmma_fence", 0, CallEffect::Opaque, false},
+    {"ptx_wgmma_commit", 0, CallEffect::Opaque, false},    {"ptx_wgmma_wait", 1, CallEffect::Opaque, false},
+    {"ptx_exchange_pairs", 4, CallEffect::Opaque, false}};
 
 Op define_builtin(const std::string& prefix, const Row& row) {
   Op op = Op::define(prefix + row.name);
@@ -44,6 +55,7 @@ Op define_builtin(const std::string& prefix, const Row& row) {
 [[maybe_unused]] const bool builtins_defined = [] {
   for (const Row& row : kRows) define_builtin("tir.", row);
   for (const Row& row : kOwnRows) define_builtin("tir.", row);
+  for (const Row& row : kHopperRows) define_builtin("tir.", row);
   for (const Row& row : kCudaRows) define_builtin("tir.cuda.", row).set("TGlobalSymbol", Any(std::string(row.name)));
   // The runtime's own allocation calls are linked by their plain names.
   for (const char* name : {"TVMBackendAllocWorkspace", "TVMBackendFreeWorkspace"})

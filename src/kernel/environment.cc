@@ -11,6 +11,9 @@
 namespace tessera::kernel {
 namespace {
 
+/// Where it holds, matrix units may multiply float32 by its 19 upper bits, with float32 sums.
+constexpr const char* kAllowTf32 = "cuda.allow_tf32";
+
 bool has_machine(const Target& target) { return target && target->kind->name == "llvm"; }
 
 /// Options and passes of graphs have done their work before there are kernels.
@@ -18,13 +21,20 @@ bool is_option_of_kernels(const String& name) {
   const bool is_of_records = name.str() == kRecords || name.str() == kShippedRecords;  // keys of kernels have their own
   return !name.str().starts_with("relay.") && !is_of_records;
 }
+ConfigKeys environment_keys{config_flag(kAllowTf32)};
+
+topi::GpuMachine gpu_of(const Target& target, const PassContext& passes) {
+  topi::GpuMachine machine = topi::gpu_machine_of(target);
+  return passes.flag(kAllowTf32) ? with(machine.get(), &topi::GpuMachineNode::allows_tf32, true) : machine;
+}
+
 bool is_pass_of_kernels(const String& name) { return has_pass("tir.transform.", name.str()); }
 
 }  // namespace
 
 CompileEnvironment CompileEnvironment::make(const Target& target, const Target& host, const PassContext& passes) {
   return {target, host, has_machine(target) ? topi::machine_of(target) : nullptr,
-          target && target.has_key("gpu") ? topi::gpu_machine_of(target) : nullptr, passes};
+          target && target.has_key("gpu") ? gpu_of(target, passes) : nullptr, passes};
 }
 
 CompileEnvironment CompileEnvironment::on(const Target& other) const {

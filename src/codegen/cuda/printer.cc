@@ -1,5 +1,6 @@
 #include "codegen/cuda/printer.h"
 
+#include "codegen/cuda/cluster_symbol.h"
 #include "ir/rewrite.h"
 #include "tir/attrs.h"
 
@@ -209,8 +210,9 @@ std::string CudaPrinter::kernel_head(const std::string& name, const std::string&
   int64_t threads = size[0] * size[1] * size[2];
   std::string bounds;
   if (threads) {
-    const std::string blocks = min_blocks_ > 1 ? ", " + std::to_string(min_blocks_) : "";
+    const std::string blocks = min_blocks_ > 0 ? ", " + std::to_string(min_blocks_) : "";
     bounds = "__launch_bounds__(" + std::to_string(threads) + blocks + ") ";
+    if (cluster_ > 1) bounds += "__cluster_dims__(" + std::to_string(cluster_) + ", 1, 1) ";
   }
   return "extern \"C\" __global__ void " + bounds + name + "(" + params + ")";
 }
@@ -237,9 +239,9 @@ std::string CudaPrinter::declare_array(const std::string& element, const std::st
   std::string align = "__align__(" + std::to_string(alignment) + ") ", size = "[" + std::to_string(count) + "];";
   if (scope == "shared") return "__shared__ " + align + element + " " + name + size;
   if (scope == "local" || scope.starts_with("m16n8k")) return align + element + " " + name + size;
-  if (scope == "shared.dyn")  // all kernels of a source declare it alike
-    return "extern __shared__ " + align + "unsigned char tsr_dynamic_shared[];\n  " + element + "* " + name + " = (" +
-           element + "*)tsr_dynamic_shared;";
+  if (scope == "shared.dyn")  // all kernels of a source declare it alike: as the copy engine wants it
+    return "extern __shared__ __align__(1024) unsigned char tsr_dynamic_shared[];\n  " + element + "* " + name +
+           " = (" + element + "*)tsr_dynamic_shared;";
   throw Error(NotImplementedError) << "memory of scope " << scope << " in CUDA; it has shared, shared.dyn and local";
 }
 
@@ -265,9 +267,11 @@ std::string CudaPrinter::prelude() {
 
 void CudaPrinter::look_at(const PrimFunc& function) {
   vector_names_.clear();
-  min_blocks_ = 1;
+  min_blocks_ = 0;
+  cluster_ = 1;
   walk(function->body, [&](const AttrStmt* op) {
     if (const int64_t* blocks = as_int(op->value); blocks && op->attr_key == attr::kMinBlocks) min_blocks_ = *blocks;
+    if (const int64_t* blocks = as_int(op->value); blocks && op->attr_key == kClusterBlocks) cluster_ = *blocks;
     auto* var = op->node.as<VarNode>();
     auto* text = op->value.as<StringImm>();
     if (var && text && op->attr_key == "fragment_shape") fragment_shapes_[var] = text->value.str();
@@ -290,6 +294,11 @@ bool CudaPrinter::visit_device_call(const Call* op, Lanes* out) {
     *out = {declare_temporary(op->dtype, function + "(" + list + ")")};
     return true;
   }
+  if (name == "tir.rounded_to_bfloat") {
+    uses_bfloat_ = true;
+    *out = each_lane(op, [](const Lanes& a) { return "__bfloat16_as_ushort(__float2bfloat16_rn(" + a[0] + "))"; });
+    return true;
+  }
   if (name == "tir.tvm_warp_activemask") return *out = {"__activemask()"}, true;
   if (name == "tir.popcount" || name == "tir.clz") {
     DataType from = op->args[0].dtype().element();
@@ -310,7 +319,7 @@ bool CudaPrinter::visit_device_call(const Call* op, Lanes* out) {
     *out = {declare_temporary(type, "atomicAdd(" + pointer + ", " + value + ")")};
     return true;
   }
-  if (!matrix_call(op)) return false;
+  if (!matrix_call(op) && !hopper_call(op)) return false;
   *out = {""};
   return true;
 }

@@ -31,6 +31,7 @@ class CudaPrinter final : public KernelPrinter {
                             const std::string& scope) override;
   void allocate(const Allocate* op, int64_t count) override;
   std::string prelude() override;
+  std::string more_parameters(const PrimFunc& function, KernelInfo* info) override;
   void look_at(const PrimFunc& function) override;
   bool visit_device_call(const Call* op, Lanes* out) override;
   void visit_loop(const For* op) override;
@@ -50,10 +51,17 @@ class CudaPrinter final : public KernelPrinter {
   std::string shared_address(const std::string& pointer);
   std::string string_argument(const Call* op, size_t i);
 
-  int64_t min_blocks_ = 1;  // of the kernel, that a multiprocessor has registers for
+  // hopper.cc: the copy engine and wgmma
+  bool hopper_call(const Call* op);
+  void tensor_copy(const Call* op);
+  void wgmma(const Call* op);
+
+  int64_t min_blocks_ = 0;  // of the kernel, that a multiprocessor has registers for; 0: not said
+  int64_t cluster_ = 1;     // blocks of the kernel that run together
   bool uses_half_ = false, uses_bfloat_ = false, uses_wmma_ = false;
   std::unordered_map<std::string, std::string> vector_names_;  // variables of vector types
   std::unordered_map<const VarNode*, std::string> fragment_shapes_, fragment_layouts_;
+  std::map<std::pair<const VarNode*, std::string>, std::string> tensor_maps_;  // names of those of the kernel
 };
 
 }  // namespace tessera::codegen

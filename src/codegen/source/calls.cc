@@ -61,6 +61,7 @@ const std::unordered_map<std::string_view, SourcePrinter::Emitter>& SourcePrinte
       {"tir.prefetch", &SourcePrinter::no_value},
       {"tir.undef", &SourcePrinter::undefined},
       {"tir.reinterpret", &SourcePrinter::reinterpret_call},
+      {"tir.reinterpret_lanes", &SourcePrinter::reinterpret_call},
       {"tir.isnullptr", &SourcePrinter::is_null},
       {"tir.isnan", &SourcePrinter::is_nan},
       {"tir.large_uint_imm", &SourcePrinter::large_uint},

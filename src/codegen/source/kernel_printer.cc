@@ -96,6 +96,7 @@ void KernelPrinter::add_kernel(const GlobalVar& var, const PrimFunc& function) {
     params += (params.empty() ? "" : ", ") +
               pointer_parameter(memory_type(DataType::Int(64)), index_errors_, /*is_const=*/false, is_restricted);
   }
+  params += more_parameters(function, &info);
 
   BlockSize size{1, 1, 1};
   walk(function->body, [&](const AttrStmt* op) {

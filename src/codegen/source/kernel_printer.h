@@ -34,6 +34,8 @@ class KernelPrinter : public SourcePrinter {
   virtual std::string prelude() = 0;
   virtual bool visit_device_call(const Call*, Lanes*) { return false; }
   virtual bool visit_device_attr(const AttrStmt*) { return false; }
+  /// What the kernel takes beside its parameters, as text that begins with a comma; said in `info`.
+  virtual std::string more_parameters(const PrimFunc&, KernelInfo* /*info*/) { return ""; }
   /// Called with the whole kernel before it is written.
   virtual void look_at(const PrimFunc&) {}
   /// A vector as one value of the dialect's type, and back.

@@ -58,14 +58,15 @@ CortexM cortex_m(const Config& attrs) {
   return out;
 }
 
-/// "sm_90" of the CUDA device of this machine; without one, the least that current device compilers accept.
+/// "sm_80" of the CUDA device of this machine, "sm_90a" with all that Hopper alone has; without one, the least that current
+/// device compilers accept.
 String cuda_arch() {
   DLDevice device = make_device(kDLCUDA, 0);
   DeviceAPI* api = find_device_api(kDLCUDA);
   if (!api || api->get_attr(device, DeviceAttr::Exist).to<int>() == 0) return "sm_75";
   auto version = api->get_attr(device, DeviceAttr::ComputeVersion).to<std::string>();
   std::erase(version, '.');
-  return "sm_" + version;
+  return "sm_" + version + (version == "90" ? "a" : "");
 }
 
 /// Options that a kind fills in when the user does not give them.

@@ -5,6 +5,7 @@
 #include "topi/gpu/rows.h"
 #include "topi/gpu/shared_transpose.h"
 #include "topi/gpu/stage_threads.h"
+#include "topi/gpu/wgmma.h"
 
 namespace tessera::kernel {
 namespace {
@@ -55,6 +56,12 @@ void apply_rows(Subject& subject, const Plan& plan) {
 
 // ---- stages that are nests of their own ------------------------------------------------------------------------------
 
+void replace_contraction(Subject& subject, const topi::GpuContraction& contraction, const Stmt& nest) {
+  schedule::State& state = subject.program->state;
+  if (contraction.epilogue) schedule::replace_by_nest(state, contraction.epilogue_ref, {subject.block}, nest);
+  else schedule::replace_by_nest(state, subject.block, {}, nest);
+}
+
 std::optional<Plan> match_gemm(Subject& subject) {
   auto contraction = topi::as_gpu_contraction(subject.program->state, subject.block);
   topi::GemmPlan plan = contraction ? topi::plan_gemm(*contraction, subject.environment.gpu) : nullptr;
@@ -65,10 +72,31 @@ void apply_gemm(Subject& subject, const Plan& plan) {
   const auto& contraction = plan.as<topi::GpuContraction>();
   auto knobs = downcast<topi::GemmPlan>(plan.knobs);
   topi::check_gemm_plan(contraction, knobs, subject.environment.gpu);
-  const Stmt nest = topi::gemm_nest(contraction, knobs);
-  schedule::State& state = subject.program->state;
-  if (contraction.epilogue) schedule::replace_by_nest(state, contraction.epilogue_ref, {subject.block}, nest);
-  else schedule::replace_by_nest(state, subject.block, {}, nest);
+  replace_contraction(subject, contraction, topi::gemm_nest(contraction, knobs));
+}
+
+/// What kernels of mma.sync take of what gemm_cost says: it knows nothing of stores that wait for memory.
+constexpr double kMmaTakes = 1.3;
+
+/// Where it is cheaper than what `gemm` would do.
+std::optional<Plan> match_wgmma(Subject& subject) {
+  const topi::GpuMachine& machine = subject.environment.gpu;
+  if (!machine->has_wgmma) return std::nullopt;
+  auto contraction = topi::as_gpu_contraction(subject.program->state, subject.block);
+  auto wgmma = contraction ? topi::as_wgmma_contraction(*contraction, machine) : std::nullopt;
+  topi::WgmmaPlan plan = wgmma ? topi::plan_wgmma(*wgmma, machine) : nullptr;
+  if (!plan) return std::nullopt;
+  topi::GemmPlan other = topi::plan_gemm(*contraction, machine);
+  if (other && kMmaTakes * topi::gemm_cost(*contraction, other, machine) < topi::wgmma_cost(*wgmma, plan, machine))
+    return std::nullopt;
+  return Plan(*wgmma, plan);
+}
+
+void apply_wgmma(Subject& subject, const Plan& plan) {
+  const auto& wgmma = plan.as<topi::WgmmaContraction>();
+  auto knobs = downcast<topi::WgmmaPlan>(plan.knobs);
+  topi::check_wgmma_plan(wgmma, knobs, subject.environment.gpu);
+  replace_contraction(subject, wgmma.contraction, topi::wgmma_nest(wgmma, knobs, subject.environment.gpu));
 }
 
 std::optional<Plan> match_transpose(Subject& subject) {
@@ -89,6 +117,7 @@ void apply_transpose(Subject& subject, const Plan& plan) {
 std::vector<ScheduleRule> gpu_rules() {
   return {
       {"rows_by_threads", "gpu", RuleScope::Program, 0, match_rows, apply_rows},
+      {"gemm_wgmma", "cuda", RuleScope::Reduction, -1, match_wgmma, apply_wgmma},
       {"gemm", "gpu", RuleScope::Reduction, 0, match_gemm, apply_gemm},
       {"transpose_through_shared_memory", "gpu", RuleScope::Stage, -1, match_transpose, apply_transpose},
       tried("reduction_across_threads", 0, &StageThreads::across_threads),

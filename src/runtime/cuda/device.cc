@@ -69,8 +69,9 @@ int CudaDevice::attribute(DLDevice device, int which) {
 }
 
 std::string CudaDevice::arch(DLDevice device) {
-  return "sm_" + std::to_string(attribute(device, kComputeCapabilityMajor)) +
-         std::to_string(attribute(device, kComputeCapabilityMinor));
+  const std::string out = "sm_" + std::to_string(attribute(device, kComputeCapabilityMajor)) +
+                          std::to_string(attribute(device, kComputeCapabilityMinor));
+  return out == "sm_90" ? "sm_90a" : out;
 }
 
 Any CudaDevice::get_attr(DLDevice device, DeviceAttr attr) {

@@ -44,7 +44,7 @@ class CudaDevice final : public DeviceAPI {
   CUstream stream_of(DLDevice device, Stream stream) const;
   /// Records that `sync` looks at from now on, as long as a module holds them and once more.
   std::shared_ptr<IndexErrors> watch_indices(DLDevice device, const std::vector<std::string>& texts);
-  /// "sm_90" of the device.
+  /// "sm_80" of the device, "sm_90a" with all that Hopper alone has.
   std::string arch(DLDevice device);
 
  private:

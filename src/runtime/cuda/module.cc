@@ -4,6 +4,7 @@
 #include "runtime/cuda/module.h"
 #include "runtime/cuda/compile.h"
 #include "runtime/cuda/device.h"
+#include "runtime/cuda/tensor_map.h"
 #include "runtime/module/kernel.h"
 #include "runtime/registry.h"
 
@@ -103,15 +104,23 @@ class CudaModule final : public ModuleBody {
     CUfunction function = nullptr;
     size_t shared_bytes = 0;
     std::shared_ptr<IndexErrors> index_errors;  // where the kernel checks indices
+    std::vector<TensorMap> tensor_maps;
   };
 
-  Found function_on(DLDevice device, const KernelInfo& info, size_t dynamic_shared_bytes) {
+  const Found& function_on(DLDevice device, const KernelInfo& info, size_t dynamic_shared_bytes) {
     std::lock_guard lock(mutex_);
     Found& found = functions_[{device.device_id, info.name}];
     if (!found.index_errors && !info.checked_indices.empty())
       found.index_errors = CudaDevice::instance().watch_indices(device, info.checked_indices);
-    if (!found.function)
+    if (!found.function) {
       check(driver().cuModuleGetFunction(&found.function, load_on(device), info.name.c_str()), "finding " + info.name);
+      for (const std::string& text : info.tensor_maps) {
+        found.tensor_maps.push_back(read_tensor_map(text));
+        const auto argument = static_cast<size_t>(found.tensor_maps.back().argument);
+        if (argument >= info.arg_types.size() || !info.arg_types[argument].is_handle())
+          throw Error(ValueError) << "kernel " << info.name << " has no argument for the tensor map \"" << text << "\"";
+      }
+    }
     // More than 48 kB are to be asked for, those of the kernel's own arrays among them.
     if (dynamic_shared_bytes > found.shared_bytes) {
       check(driver().cuFuncSetAttribute(found.function, kMaxDynamicSharedSize, static_cast<int>(dynamic_shared_bytes)),
@@ -127,12 +136,16 @@ class CudaModule final : public ModuleBody {
     devices.enter(device);
     LaunchSize size = launch_size(info, args);
     if (size.is_empty()) return;
-    Found found = function_on(device, info, size.dynamic_shared_bytes);
+    const Found& found = function_on(device, info, size.dynamic_shared_bytes);
     std::vector<uint64_t> values;
     for (size_t i = 0; i < info.arg_types.size(); ++i) values.push_back(kernel_argument(info, args, i));
     if (found.index_errors) values.push_back(reinterpret_cast<uint64_t>(found.index_errors->records));
     std::vector<void*> pointers;
     for (uint64_t& value : values) pointers.push_back(&value);
+    std::vector<TensorDescriptor> descriptors;
+    for (const TensorMap& map : found.tensor_maps)
+      descriptors.push_back(descriptor_of(map, values[static_cast<size_t>(map.argument)]));
+    for (TensorDescriptor& descriptor : descriptors) pointers.push_back(&descriptor);
     auto part = [](size_t n) { return static_cast<unsigned>(n); };
     CUresult code = driver().cuLaunchKernel(found.function, part(size.grid[0]), part(size.grid[1]), part(size.grid[2]),
                                             part(size.block[0]), part(size.block[1]), part(size.block[2]),

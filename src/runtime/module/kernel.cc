@@ -20,18 +20,22 @@ size_t* size_of(LaunchSize* size, const std::string& tag) {
                           << "\"; threads are called blockIdx.x to z and threadIdx.x to z";
 }
 
-constexpr const char* kCheckedIndexTag = "tessera.checked_index: ";
+constexpr const char *kCheckedIndexTag = "tessera.checked_index: ", *kTensorMapTag = "tessera.tensor_map: ";
 
 std::vector<std::string> tags_of(const KernelInfo& info) {
   std::vector<std::string> out = info.launch_tags;
   for (const std::string& text : info.checked_indices) out.push_back(kCheckedIndexTag + text);
+  for (const std::string& text : info.tensor_maps) out.push_back(kTensorMapTag + text);
   return out;
 }
 
 void set_tags(KernelInfo* info, std::vector<std::string> tags) {
   for (std::string& tag : tags) {
-    if (!tag.starts_with(kCheckedIndexTag)) info->launch_tags.push_back(std::move(tag));
-    else info->checked_indices.push_back(tag.substr(std::string_view(kCheckedIndexTag).size()));
+    if (tag.starts_with(kCheckedIndexTag))
+      info->checked_indices.push_back(tag.substr(std::string_view(kCheckedIndexTag).size()));
+    else if (tag.starts_with(kTensorMapTag))
+      info->tensor_maps.push_back(tag.substr(std::string_view(kTensorMapTag).size()));
+    else info->launch_tags.push_back(std::move(tag));
   }
 }
 

@@ -17,6 +17,7 @@ struct KernelInfo {
   std::vector<DataType> arg_types;
   std::vector<std::string> launch_tags;
   std::vector<std::string> checked_indices;
+  std::vector<std::string> tensor_maps;  // of CUDA, which are made at a launch (cuda/tensor_map.h)
 };
 using KernelTable = std::map<std::string, KernelInfo>;
 
@@ -37,8 +38,8 @@ LaunchSize launch_size(const KernelInfo& info, Args args);
 /// The bytes of argument `i` as the kernel takes them, in the low bytes of the word.
 uint64_t kernel_argument(const KernelInfo& info, Args args, size_t i);
 
-/// As v0.10 writes it into libraries: u64 count, then name, argument types and tags of each. Texts of checked indices are
-/// tags behind the others, with a word in front.
+/// As v0.10 writes it into libraries: u64 count, then name, argument types and tags of each. Texts of checked indices
+/// and of tensor maps are tags behind the others, with a word in front.
 void write_kernels(const KernelTable& kernels, ByteWriter& out);
 KernelTable read_kernels(ByteReader& in);
 

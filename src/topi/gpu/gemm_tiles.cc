@@ -181,24 +181,31 @@ Stmt SharedStages::copy_tile(const SharedTile& tile, const PrimExpr& thread, con
   });
 }
 
+Stmt at_gemm_tile(const PrimExpr& index, const PrimExpr& down, const PrimExpr& across, int64_t group, bool has_batch,
+                  const std::function<Stmt(const PrimExpr&, const PrimExpr&, const PrimExpr&)>& body) {
+  const PrimExpr batch = has_batch ? floordiv(index, down * across) : number(0);
+  const PrimExpr tile = has_batch ? floormod(index, down * across) : index;
+  // groups of tiles along m: what they read of B is in the cache
+  const PrimExpr in_group = across * number(group), first = floordiv(tile, in_group) * number(group);
+  const PrimExpr rows = min(down - first, number(group)), rest = floormod(tile, in_group);
+  const Var row = make_var("tile_row", DataType::Int(32)), column = make_var("tile_column", DataType::Int(32)),
+            matrix = make_var("matrix", DataType::Int(32));
+  Stmt out = body(matrix, row, column);
+  out = make(LetStmt{.var = column, .value = floordiv(rest, rows), .body = out});
+  out = make(LetStmt{.var = row, .value = first + floormod(rest, rows), .body = out});
+  return make(LetStmt{.var = matrix, .value = batch, .body = out});
+}
+
 Stmt each_gemm_tile(const GpuContraction& contraction, const GemmPlan& plan,
                     const std::function<Stmt(const PrimExpr&, const PrimExpr&, const PrimExpr&)>& body) {
   auto tiles = [](const PrimExpr& extent, int64_t size) { return floordiv(extent + number(size - 1), number(size)); };
   const PrimExpr down = tiles(contraction.m.extent(), plan->tile_m),
                  across = tiles(contraction.n.extent(), plan->tile_n);
   return thread_loop("blockIdx.x", contraction.batch.extent() * down * across, [&](const PrimExpr& block) {
-    const bool has_batch = !contraction.batch.vars.empty();
-    const PrimExpr batch = has_batch ? floordiv(block, down * across) : number(0);
-    const PrimExpr tile = has_batch ? floormod(block, down * across) : block;
-    // groups of tiles along m: what they read of B is in the cache
-    const PrimExpr in_group = across * number(plan->group), first = floordiv(tile, in_group) * number(plan->group);
-    const PrimExpr rows = min(down - first, number(plan->group)), rest = floormod(tile, in_group);
-    const Var row = make_var("tile_row", DataType::Int(32)), column = make_var("tile_column", DataType::Int(32)),
-              matrix = make_var("matrix", DataType::Int(32));
-    Stmt out = body(matrix, row, column);
-    out = make(LetStmt{.var = column, .value = floordiv(rest, rows) * number(plan->tile_n), .body = out});
-    out = make(LetStmt{.var = row, .value = (first + floormod(rest, rows)) * number(plan->tile_m), .body = out});
-    return Stmt(make(LetStmt{.var = matrix, .value = batch, .body = out}));
+    return at_gemm_tile(block, down, across, plan->group, !contraction.batch.vars.empty(),
+                        [&](const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column) {
+                          return body(batch, row * number(plan->tile_m), column * number(plan->tile_n));
+                        });
   });
 }
 

@@ -62,6 +62,9 @@ class SharedStages {
   const GemmPlan& plan_;
 };
 
+/// Tile `tile` of `down` x `across` of each batch: body(batch, tile along m, tile along n). `group` tiles along m follow each other.
+Stmt at_gemm_tile(const PrimExpr& tile, const PrimExpr& down, const PrimExpr& across, int64_t group, bool has_batch,
+                  const std::function<Stmt(const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column)>& body);
 /// The tile of C that a block of threads computes: body(batch, first row, first column), inside the loop over blocks.
 Stmt each_gemm_tile(
     const GpuContraction& contraction, const GemmPlan& plan,

@@ -89,8 +89,9 @@ GpuMachine gpu_machine_of(const Target& target) {
   out.fma = 64;
   const int version = version_of(out.arch.str());
   if (version) set_cuda(&out, version);
+  out.has_wgmma = out.arch.str() == "sm_90a";
   if (target->kind->name != "cuda") {  // no cp.async, no ldmatrix, and no memory whose size a launch says
-    out.has_matrix_units = false;
+    out.has_matrix_units = out.has_wgmma = false;
     out.dynamic_shared_bytes = out.shared_bytes;
   }
   return make(std::move(out));

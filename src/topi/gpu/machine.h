@@ -20,6 +20,8 @@ struct GpuMachineNode : Object {
   double bandwidth = 0;            // bytes of device memory a cycle, of all multiprocessors
   double fma = 0, matrix_fma = 0;  // multiply-adds a cycle of a multiprocessor: float32, and matrix units with fp16
   bool has_matrix_units = false;   // mma.sync and cp.async
+  bool has_wgmma = false;          // and the copy engine: sm_90a
+  bool allows_tf32 = false;        // float32 may be multiplied with 10 bits of mantissa
   static constexpr NodeInfo info{"topi.gpu.Machine", &Object::info};
   static void fields(auto f) {
     f("kind", &GpuMachineNode::kind);
@@ -37,6 +39,8 @@ struct GpuMachineNode : Object {
     f("fma", &GpuMachineNode::fma);
     f("matrix_fma", &GpuMachineNode::matrix_fma);
     f("has_matrix_units", &GpuMachineNode::has_matrix_units);
+    f("has_wgmma", &GpuMachineNode::has_wgmma);
+    f("allows_tf32", &GpuMachineNode::allows_tf32);
   }
 };
 using GpuMachine = Ref<GpuMachineNode>;

@@ -36,9 +36,10 @@ void promote_binary(Rewriter* rewriter) {
 
 class TypeLowering {
  public:
-  /// `by_vectors`: bits may be looked at a vector at a time.
-  explicit TypeLowering(bool by_vectors)
-      : view_(by_vectors ? Op::get("tir.reinterpret_lanes") : builtin::reinterpret()),
+  /// `by_vectors`: bits may be looked at a vector at a time. `rounds`: the target has an instruction that rounds.
+  TypeLowering(bool by_vectors, bool rounds)
+      : rounds_(rounds),
+        view_(by_vectors ? Op::get("tir.reinterpret_lanes") : builtin::reinterpret()),
         retype_([](DataType dtype) { return words(dtype); }) {
     retype_.rewriter.on([this](const Cast* op) -> PrimExpr { return on_cast(op); });
     retype_.rewriter.on([this](const FloatImm* op) -> PrimExpr {
@@ -67,6 +68,7 @@ class TypeLowering {
   /// The upper half of the float's bits, rounded to nearest even; a NaN stays one.
   PrimExpr from_float32(const PrimExpr& value) const {
     int lanes = value.dtype().lanes;
+    if (rounds_) return make_call(DataType::UInt(16, lanes), "tir.rounded_to_bfloat", {value});
     DataType bits = DataType::UInt(32, lanes), half = DataType::UInt(16, lanes);
     auto shifted = [&](const PrimExpr& e) {
       return make_call(bits, builtin::shift_right(), {e, make_const(bits, 16)});
@@ -79,14 +81,21 @@ class TypeLowering {
     return make_select(is_nan, make_const(half, 0x7FC0), rounded);
   }
 
+  bool rounds_;
   Op view_;
   Retype retype_;
 };
 
-/// Kernels for this machine or x86, through LLVM; vectors of armv7 would flush what is very small.
-bool has_vectors_for(const PrimFunc& function) {
+bool is_for(const PrimFunc& function, const char* kind) {
   auto target = downcast_or_null<Target>(function->attrs.get_attr(attr::kTarget));
-  if (!target || target->kind->name != "llvm") return false;
+  return target && target->kind->name == kind;
+}
+
+/// Kernels for this machine or x86, through LLVM; vectors of armv7 would flush what is very small. CUDA has functions for lanes.
+bool has_vectors_for(const PrimFunc& function) {
+  if (is_for(function, "cuda")) return true;
+  if (!is_for(function, "llvm")) return false;
+  auto target = downcast<Target>(function->attrs.get_attr(attr::kTarget));
   const std::string triple = target.option("mtriple").value_or("");
   return triple.empty() || triple.starts_with("x86_64");
 }
@@ -132,7 +141,7 @@ Stmt bf16_cast_elimination(const Stmt& body) {
 }
 
 PrimFunc bf16_type_lowering(const PrimFunc& function) {
-  return uses_bfloat(function) ? TypeLowering(has_vectors_for(function))(function) : function;
+  return uses_bfloat(function) ? TypeLowering(has_vectors_for(function), is_for(function, "cuda"))(function) : function;
 }
 
 PrimFunc bf16_legalize(const PrimFunc& function) {
