@@ -60,6 +60,7 @@ Machine::Machine(const Module& executable, std::vector<DLDevice> devices, bool p
                               << ", of which none was given to the virtual machine";
     pools_.push_back(std::make_shared<MemoryPool>(*it, pools_memory));
   }
+  if (pools_memory) plans_.resize(program_->functions.size());
   Module library = library_of(executable);
   for (const std::string& name : program_->primitives) {
     PackedFunc kernel = library ? library.get_function(name, true) : nullptr;
@@ -202,6 +203,7 @@ ObjectRef Machine::run(uint32_t index, std::span<const ObjectRef> args) {
   if (it != outputs_.end()) presets_ = &it->second;
   push_frame(program_->functions[index], -1);
   for (size_t i = 0; i < args.size(); ++i) reg(static_cast<int64_t>(i)).object = args[i];
+  plan_frame();
   ObjectRef result;
   try {
     while (step(&result)) {}
@@ -320,8 +322,18 @@ void Machine::push_frame(const Function& function, int32_t dst) {
     throw Error(RuntimeError) << "the virtual machine: " << function.name << " is called too deep (" << frames_.size()
                               << " calls inside each other)";
   registers_.resize(base + function.registers);
-  frames_.push_back({&function, 0, static_cast<uint32_t>(base), dst});
+  frames_.push_back({&function, 0, static_cast<uint32_t>(base), dst, nullptr});
   base_ = base;
+}
+
+/// Looks up where the tensors of the frame just entered, whose arguments are there, will lie.
+void Machine::plan_frame() {
+  if (plans_.empty() || frames_.size() > kMaxPlannedDepth) return;
+  const Function* function = frames_.back().function;
+  std::unique_ptr<FramePlans>& plans = plans_[static_cast<size_t>(function - program_->functions.data())];
+  if (!plans) plans = std::make_unique<FramePlans>(frame_layout(*program_, *function));
+  std::shared_ptr<FramePlan> plan = plans->find([&](uint32_t param) { return reg(param).object.as<NDArrayNode>(); });
+  if (plan) frames_.back().memory.reset(new FrameMemory{&plans->layout(), std::move(plan), nullptr});
 }
 
 /// `is_tail`: the frame of the caller is not needed any more and is taken over.
@@ -339,13 +351,14 @@ void Machine::call(const Instruction& in, uint32_t index, std::span<const Object
     frames_.pop_back();
     push_frame(callee, dst);
     for (size_t i = 0; i < values.size(); ++i) registers_[base_ + i].object = std::move(values[i]);
-    return;
+    return plan_frame();
   }
   size_t from = base_;
   push_frame(callee, in.dst);
   for (size_t i = 0; i < bound.size(); ++i) registers_[base_ + i].object = bound[i];
   for (size_t i = 0; i < args.size(); ++i)
     registers_[base_ + bound.size() + i].object = registers_[from + static_cast<size_t>(args[i])].object;
+  plan_frame();
 }
 
 const std::string& Machine::nodes_of(const Instruction& in) const {
@@ -376,8 +389,57 @@ void Machine::invoke_packed(const Instruction& in) {
 
 NDArray Machine::allocate(const Instruction& in, std::span<const int64_t> shape) {
   DataType dtype = dtype_of(in.b);
+  if (NDArray inside = in_frame(in, shape)) return inside;
   if (NDArray given = preset(in, shape)) return given;
   return make_tensor(*pools_[static_cast<size_t>(in.c)], shape, dtype);
+}
+
+/// The tensor at its offset in the frame's memory; null where it has none. It does not keep that memory alive: the layout holds only
+/// tensors that die before the frame does.
+NDArray Machine::in_frame(const Instruction& in, std::span<const int64_t> shape) {
+  FrameMemory* memory = frames_.back().memory.get();
+  const int32_t index = memory ? memory->layout->index_at[frames_.back().pc - 1] : -1;
+  if (index < 0) return nullptr;
+  FramePlan& plan = *memory->plan;
+  FramePlan::Slot& slot = plan.slots[static_cast<size_t>(index)];
+  const size_t bytes = tensor_bytes(shape, dtype_of(in.b));
+  if (slot.offset == FramePlan::kUnknown || slot.bytes != bytes) {
+    if (slot.bytes == FramePlan::kUnknown) {
+      slot.bytes = bytes;
+      plan.has_news = true;
+    }
+    return nullptr;
+  }
+  MemoryPool& pool = *pools_[static_cast<size_t>(in.c)];
+  if (!memory->data) {
+    try {
+      memory->data = pool.allocate(plan.bytes, true);
+    } catch (const Error&) {  // pieces may still fit
+      frames_.back().memory = nullptr;
+      return nullptr;
+    }
+  }
+  void* data = static_cast<char*>(memory->data.get()) + slot.offset;
+  if (slot.tensor && slot.tensor.get()->use_count() == 1 &&
+      std::equal(shape.begin(), shape.end(), slot.tensor.shape().begin(), slot.tensor.shape().end())) {
+    slot.tensor->data = data;
+    return slot.tensor;
+  }
+  slot.tensor = tensor_at(nullptr, data, shape, dtype_of(in.b), pool.device());
+  return slot.tensor;
+}
+
+/// What a shape program gives; where only the arguments' extents decide it, an earlier call with the same ones may know.
+ObjectRef Machine::shape_from(const Instruction& in) {
+  FrameMemory* memory = frames_.back().memory.get();
+  const int32_t index = memory ? memory->layout->index_at[frames_.back().pc - 1] : -1;
+  if (index >= 0 && memory->plan->shapes[static_cast<size_t>(index)])
+    return memory->plan->shapes[static_cast<size_t>(index)];
+  tensors_.clear();
+  for (int64_t arg : operands(in)) tensors_.push_back(&tensor(arg)->tensor);
+  ObjectRef out = ShapeTuple(program_->shapes[static_cast<size_t>(in.a)].run(tensors_, steps_));
+  if (index >= 0) memory->plan->shapes[static_cast<size_t>(index)] = out;
+  return out;
 }
 
 /// The kernel that will write a tensor which is made now.
@@ -557,12 +619,7 @@ bool Machine::step(ObjectRef* result) {
       }
       case Opcode::KillRegister: reg(in.a) = {}; break;
       case Opcode::Append: reg(in.dst).object = append(in); break;
-      case Opcode::ShapeFunc: {
-        tensors_.clear();
-        for (int64_t arg : operands(in)) tensors_.push_back(&tensor(arg)->tensor);
-        reg(in.dst).object = ShapeTuple(program_->shapes[static_cast<size_t>(in.a)].run(tensors_, steps_));
-        break;
-      }
+      case Opcode::ShapeFunc: reg(in.dst).object = shape_from(in); break;
     }
   }
 }

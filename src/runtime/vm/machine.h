@@ -5,6 +5,7 @@
 
 #include "runtime/containers.h"
 #include "runtime/vm/executable.h"
+#include "runtime/vm/frame_plan.h"
 #include "runtime/vm/memory.h"
 
 namespace tessera::vm {
@@ -33,6 +34,8 @@ class Observer {
 class Machine {
  public:
   static constexpr size_t kMaxRegisters = size_t(1) << 25;
+  /// Frames deeper than this have no memory of their own, which they would hold while they wait.
+  static constexpr size_t kMaxPlannedDepth = 64;
 
   /// Kernels come from the executable's library. `devices` must have one of each kind the program runs on.
   Machine(const Module& executable, std::vector<DLDevice> devices, bool pools_memory);
@@ -60,10 +63,17 @@ class Machine {
     ObjectRef object;
     int64_t number = 0;
   };
+  /// One piece of memory for what lives and dies in a frame, and where in it.
+  struct FrameMemory {
+    const FrameLayout* layout;
+    std::shared_ptr<FramePlan> plan;
+    std::shared_ptr<void> data;  // null until something is put into it
+  };
   struct Frame {
     const Function* function;
     uint32_t pc, base;
     int32_t dst;  // the caller's register for the result
+    std::unique_ptr<FrameMemory> memory;
   };
   /// Tensors of the caller for results: by result, and by the instruction that makes it.
   struct Outputs {
@@ -76,6 +86,7 @@ class Machine {
   ObjectRef run(uint32_t function, std::span<const ObjectRef> args);
   bool step(ObjectRef* result);
   void push_frame(const Function& function, int32_t dst);
+  void plan_frame();
   void call(const Instruction& in, uint32_t function, std::span<const ObjectRef> bound, bool is_tail);
   void invoke_packed(const Instruction& in);
   const std::string& nodes_of(const Instruction& in) const;
@@ -83,7 +94,9 @@ class Machine {
   NDArray allocate_dynamic(const Instruction& in, std::span<const int64_t> shape);
   std::string producer_of(int32_t reg) const;
   NDArray append(const Instruction& in);
+  NDArray in_frame(const Instruction& in, std::span<const int64_t> shape);
   NDArray in_storage(const Instruction& in) const;
+  ObjectRef shape_from(const Instruction& in);
   NDArray preset(const Instruction& in, std::span<const int64_t> shape);
   ObjectRef put_out(const Outputs& outputs, const ObjectRef& result) const;
 
@@ -103,6 +116,7 @@ class Machine {
   std::vector<PackedFunc> kernels_;
   std::vector<std::vector<NDArray>> constants_;     // by device, those that are used there
   std::vector<std::shared_ptr<MemoryPool>> pools_;  // by device of the program
+  std::vector<std::unique_ptr<FramePlans>> plans_;  // by function; empty where memory is not kept
   std::unordered_map<std::string, std::vector<ObjectRef>> inputs_;
   std::unordered_map<uint32_t, Outputs> outputs_;
 

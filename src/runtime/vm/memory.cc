@@ -16,7 +16,8 @@ MemoryPool::~MemoryPool() {
   for (auto& [bytes, data] : kept_) api_->free(device_, data);
 }
 
-void* MemoryPool::take(size_t* bytes) {
+void* MemoryPool::take(size_t* bytes, bool replaces) {
+  std::vector<void*> replaced;
   {
     std::lock_guard lock(mutex_);
     auto it = kept_.lower_bound(*bytes);
@@ -29,7 +30,13 @@ void* MemoryPool::take(size_t* bytes) {
       kept_.erase(it);
       return data;
     }
+    while (replaces && !kept_.empty() && (most_used_ < *bytes || used_bytes_ + kept_bytes_ > most_used_ - *bytes)) {
+      kept_bytes_ -= kept_.begin()->first;
+      replaced.push_back(kept_.begin()->second);
+      kept_.erase(kept_.begin());
+    }
   }
+  for (void* data : replaced) api_->free(device_, data);
   void* data = api_->alloc(device_, *bytes, kAllocAlignment, DataType::UInt(8));
   std::lock_guard lock(mutex_);
   used_bytes_ += *bytes;
@@ -55,10 +62,10 @@ size_t MemoryPool::bytes() const {
   return kept_bytes_ + used_bytes_;
 }
 
-std::shared_ptr<void> MemoryPool::allocate(size_t bytes) {
+std::shared_ptr<void> MemoryPool::allocate(size_t bytes, bool replaces) {
   bytes = std::max(bytes, kAllocAlignment);
   if (bytes <= SIZE_MAX - kAllocAlignment) bytes = (bytes + kAllocAlignment - 1) / kAllocAlignment * kAllocAlignment;
-  void* data = take(&bytes);
+  void* data = take(&bytes, replaces);
   return std::shared_ptr<void>(data, Release{shared_from_this(), bytes});
 }
 

@@ -17,14 +17,16 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   MemoryPool(DLDevice device, bool keeps) : api_(get_device_api(device)), device_(device), keeps_(keeps) {}
   ~MemoryPool();
 
-  std::shared_ptr<void> allocate(size_t bytes);
+  /// `replaces`: where this takes new memory, cached blocks go back to the device as far as all would be more than was ever in use at
+  /// once: a piece for many tensors comes instead of blocks for each.
+  std::shared_ptr<void> allocate(size_t bytes, bool replaces = false);
   DLDevice device() const { return device_; }
   /// In use or kept.
   size_t bytes() const;
 
  private:
   struct Release;
-  void* take(size_t* bytes);
+  void* take(size_t* bytes, bool replaces);
   void give(void* data, size_t bytes);
 
   DeviceAPI* api_;
