@@ -136,8 +136,9 @@ Values non_max_suppression(Operation& in) {
 
 // ---- windows at positions that data says ----------------------------------------------------------------------------
 
-/// With a mask: what each kernel element sees is sampled and weighed, and all are multiplied with the weight as a matrix.
-Expr masked_deform_conv(Operation& in) {
+/// What each kernel element sees is sampled, and weighed by the mask, and all are multiplied with the weight as a matrix. Between
+/// the outermost elements and what lies outside, which is 0, samples are interpolated; nn.deformable_conv2d has 0 there.
+Expr sampled_deform_conv(Operation& in) {
   Ints data = in.static_shape(in[0], "DeformConv"), weight = in.static_shape(in[1], "DeformConv");
   Ints strides = in.integers("strides", {1, 1}), dilations = in.integers("dilations", {1, 1});
   Ints pads = in.integers("pads", {0, 0, 0, 0});
@@ -173,7 +174,7 @@ Expr masked_deform_conv(Operation& in) {
                         attrs.padding_mode = "zeros";
                         attrs.align_corners = false;
                       }));
-  seen = multiply(seen, reshape_to(in[4], {batch * moved, 1, kernel_size * rows, columns}));
+  if (in.has(4)) seen = multiply(seen, reshape_to(in[4], {batch * moved, 1, kernel_size * rows, columns}));
   seen = reshape_to(seen, {batch, groups, channels / groups * kernel_size, rows * columns});
   Expr sums = matmul_like_numpy(in, reshape_to(in[1], {1, groups, weight[0] / groups, weight[1] * kernel_size}), seen);
   return reshape_to(sums, {batch, weight[0], rows, columns});
@@ -182,21 +183,8 @@ Expr masked_deform_conv(Operation& in) {
 Values deform_conv(Operation& in) {
   if (in.rank(in[0]) != 4) in.unsupported("other than two spatial dimensions");
   check_windows(in, 2);
-  if (in.has(4)) {
-    Expr out = masked_deform_conv(in);
-    return {in.has(3) ? add(out, expand_dims(in[3], 1, 2)) : out};
-  }
-  Ints weight = in.static_shape(in[1], "the weight of a convolution");
-  if (weight.size() != 4) in.invalid("the weight has not as many dimensions as the data");
-  Expr out = call_op("nn.deformable_conv2d", {in[0], in[2], in[1]}, make_attrs<DeformableConv2DAttrs>([&](auto& attrs) {
-                       attrs.strides = int_array(in.integers("strides", {1, 1}));
-                       attrs.padding = int_array(in.integers("pads", {0, 0, 0, 0}));
-                       attrs.dilation = int_array(in.integers("dilations", {1, 1}));
-                       attrs.groups = static_cast<int32_t>(in.integer("group", 1));
-                       attrs.deformable_groups = static_cast<int32_t>(in.integer("offset_group", 1));
-                       attrs.channels = PrimExpr(static_cast<int>(weight[0]));
-                       attrs.kernel_size = int_array({weight[2], weight[3]});
-                     }));
+  if (in.rank(in[1]) != 4) in.invalid("the weight has not as many dimensions as the data");
+  Expr out = sampled_deform_conv(in);
   return {in.has(3) ? add(out, expand_dims(in[3], 1, 2)) : out};
 }
 
