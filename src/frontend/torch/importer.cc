@@ -7,6 +7,7 @@
 #include "base/stack.h"
 #include "frontend/common/extents.h"
 #include "frontend/common/known.h"
+#include "frontend/torch/quantize.h"
 #include "frontend/torch/scope.h"
 #include "ir/prim/ops.h"
 #include "ir/span_scope.h"
@@ -32,10 +33,10 @@ const std::unordered_map<std::string, Converter>& converters() {
   static const std::unordered_map<std::string, Converter> table = [] {
     std::unordered_map<std::string, Converter> out;
     for (auto family :
-         {activation_rows, attention_rows, conv_rows,      control_rows,       create_rows, elementwise_rows,
-          index_rows,      linear_rows,    loss_rows,      normalization_rows, number_rows, pad_rows,
-          pool_rows,       quantized_rows, recurrent_rows, reduction_rows,     resize_rows, scatter_rows,
-          shape_rows,      signal_rows,    slice_rows,     sort_rows,          vision_rows})
+         {activation_rows,  attention_rows, complex_rows,   conv_rows,      control_rows,       create_rows,
+          elementwise_rows, index_rows,     linear_rows,    loss_rows,      normalization_rows, number_rows,
+          pad_rows,         pool_rows,      quantized_rows, recurrent_rows, reduction_rows,     resize_rows,
+          scatter_rows,     shape_rows,     signal_rows,    slice_rows,     sort_rows,          vision_rows})
       for (const Row& row : family()) out[row.op] = row.convert;
     return out;
   }();
@@ -121,7 +122,7 @@ void add_results(const Value& value, const Operation& in, Array<Expr>* out) {
       on_enough_stack([&] { add_results((*value.items)[i], in, out); });
     return;
   }
-  out->push_back(value.quantized ? in.tensor_of(value) : in.tensor_of(value));
+  out->push_back(in.tensor_of(value));
 }
 
 }  // namespace
@@ -336,7 +337,7 @@ Values Importer::import_node(const Node& node, Scope& scope) {
   if (!convert) throw Error(OpNotImplemented) << "the operator " << node.op << " is not supported";
   Restore<const Scope*> restore(scope_, &scope);
   try {
-    Values values = convert(operation);
+    Values values = convert_any(operation, convert);
     if (is_in_place(node.op)) change_in_place(args, values);
     return values;
   } catch (const std::bad_alloc&) {

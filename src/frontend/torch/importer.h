@@ -50,6 +50,7 @@ struct Value {
   std::string text;
   std::shared_ptr<std::vector<Value>> items;  // of a Dict: keys and values in turn
   std::shared_ptr<const Quantized> quantized;
+  bool is_complex = false;  // a last dimension has real and imaginary parts
   bool follows_unsupported =
       false;  // while unsupported nodes are collected: it only stands for what a rejected node makes
 
@@ -150,6 +151,7 @@ using Rows = std::vector<Row>;
 /// Every family of operators adds its rows.
 Rows activation_rows();
 Rows attention_rows();
+Rows complex_rows();
 Rows conv_rows();
 Rows control_rows();
 Rows create_rows();

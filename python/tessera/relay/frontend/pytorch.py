@@ -35,7 +35,7 @@ def from_pytorch(
     """
     import torch
 
-    writer = GraphWriter()
+    writer = GraphWriter(keep_quantized_weight)
     names = _ParamNames(script_module, use_parser_friendly_name)
     if isinstance(script_module, torch.jit.ScriptModule):
         from ._torch.script import lowered_graph, written_script

@@ -212,10 +212,17 @@ Converter random_of(bool is_normal, bool is_like) {
 }
 Values drawn(Operation& in) {
   const int64_t count = in.integer("num_samples");
-  if (!in.flag("replacement", false) && count > 1) in.unsupported("several samples without replacement");
   Expr x = in[0];
   const bool is_row = in.rank(x) == 1;
   Expr logs = log(is_row ? expand_dims(x, 0) : x);
+  if (!in.flag("replacement", false) && count > 1) {  // the greatest sums with noise of Gumbel's distribution
+    Expr noise =
+        onnx::apply(in, "RandomUniformLike", {filled(0, in.static_shape(logs, "multinomial"), DataType::Float(32))},
+                    {{"low", 1e-20}, {"high", 1.0}});
+    Expr keys = subtract(logs, cast(log(negative(log(noise))), in.dtype(logs)));
+    Expr best = onnx::apply_all(in, "TopK", {keys, make_ints({count})}, {{"axis", -1}}, 2)[1];
+    return {is_row ? squeeze(best, int_array({0})) : best};
+  }
   Expr out = onnx::apply(in, "Multinomial", {logs}, {{"sample_size", count}, {"dtype", 7}});
   return {is_row ? squeeze(out, int_array({0})) : out};
 }

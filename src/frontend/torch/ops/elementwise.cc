@@ -103,6 +103,12 @@ Converter binary(const char* op, const char* of_bools = nullptr) {
   };
 }
 
+Expr times_alpha(Operation& in, const Expr& x, DataType dtype) {
+  const Value& alpha = in.value_or_absent("alpha");
+  if (alpha.is_absent() || (alpha.is_known_number() && alpha.as_real() == 1)) return x;
+  return multiply(x, as_type(in, alpha, dtype));
+}
+
 /// a + alpha * b, or a - alpha * b; texts and lists are appended.
 Values added(Operation& in, const char* op) {
   Value a = in.value(0), b = in.value(1);
@@ -115,7 +121,7 @@ Values added(Operation& in, const char* op) {
   if (a.is_number() && b.is_number() && !in.has("alpha")) return {of_numbers(in, op, a, b)};
   const DataType dtype = promoted(in, {a, b});
   Expr lhs = as_type(in, a, dtype), rhs = as_type(in, b, dtype);
-  if (in.has("alpha") && in.number("alpha") != 1) rhs = multiply(rhs, as_type(in, in.value("alpha"), dtype));
+  rhs = times_alpha(in, rhs, dtype);
   if (dtype.is_bool()) return {call_op("logical_or", {lhs, rhs})};
   return {call_op(op, {lhs, rhs})};
 }
@@ -123,8 +129,7 @@ Values add_rows_of(Operation& in) { return added(in, "add"); }
 Values subtracted(Operation& in) { return added(in, "subtract"); }
 Values reverse_subtracted(Operation& in) {
   const DataType dtype = promoted(in, {in.value(0), in.value(1)});
-  Expr x = as_type(in, in.value(0), dtype);
-  if (in.number("alpha", 1) != 1) x = multiply(x, as_type(in, in.value("alpha"), dtype));
+  Expr x = times_alpha(in, as_type(in, in.value(0), dtype), dtype);
   return {subtract(as_type(in, in.value(1), dtype), x)};
 }
 

@@ -44,10 +44,7 @@ Converter max_pool_over(size_t spatial, bool with_indices) {
                                              {"ceil_mode", in.flag("ceil_mode", false)}},
                                             with_indices ? 2 : 1);
     Values values{Value(unbatched(out[0], is_new))};
-    if (!with_indices) {
-      values[0].quantized = in.value(0).quantized;
-      return values;
-    }
+    if (!with_indices) return values;
     // Within each image of a channel; ONNX counts through the whole tensor.
     int64_t size = 1;
     Ints shape = in.static_shape(data, "indices of a pool");

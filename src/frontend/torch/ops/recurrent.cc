@@ -3,6 +3,7 @@
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
 #include "frontend/torch/promote.h"
+#include "relay/attrs/nn.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 
@@ -26,6 +27,31 @@ Expr in_order(const Operation& in, const Expr& x, const CellKind& kind) {
   Array<Expr> parts;
   for (int gate : kind.gates) parts.push_back(slice(x, 0, gate * hidden, (gate + 1) * hidden));
   return expand_dims(parts.size() == 1 ? parts[0] : concatenate(parts, 0), 0);
+}
+
+Expr by_rows(const Operation& in, const Expr& x, const Expr& weight) {
+  return call_op("nn.dense", {x, weight},
+                 make_attrs<DenseAttrs>([&](auto& attrs) { attrs.units = in.shape(weight)[0]; }));
+}
+
+/// One direction of an LSTM whose hidden state is projected, one step after another: x is (steps, batch, size). The outputs of all
+/// steps, the last output and the last cell.
+std::vector<Expr> projected_lstm(const Operation& in, const Expr& x, const std::vector<Expr>& params, Expr state,
+                                 Expr cell, bool is_reversed) {
+  const int64_t steps = in.static_shape(x, "an LSTM with projections")[0];
+  std::vector<Expr> outputs(static_cast<size_t>(steps));
+  for (int64_t i = 0; i < steps; ++i) {
+    const int64_t at = is_reversed ? steps - 1 - i : i;
+    Expr now = squeeze(slice(x, 0, at, at + 1), int_array({0}));
+    Expr sums = add(by_rows(in, now, params[0]), by_rows(in, state, params[1]));
+    if (params.size() == 5) sums = add(sums, add(params[2], params[3]));
+    Expr gates = split(sums, 4, 1);
+    auto gate = [&](int which) { return make_get_item(gates, which); };
+    cell = add(multiply(sigmoid(gate(1)), cell), multiply(sigmoid(gate(0)), tanh(gate(2))));
+    state = by_rows(in, multiply(sigmoid(gate(3)), tanh(cell)), params.back());
+    outputs[static_cast<size_t>(at)] = state;
+  }
+  return {stack(Array<Expr>(outputs.begin(), outputs.end()), 0), state, cell};
 }
 
 /// The weights of one layer in both directions.
@@ -68,10 +94,23 @@ Values recurrent_layers(Operation& in, const CellKind& kind) {
   }
   const size_t per_layer = directions * (has_biases ? 4 : 2);
   const bool projects = params.size() == layers * directions * (has_biases ? 5 : 3);
-  if (projects) in.unsupported("an LSTM with projections");
-  if (params.size() != layers * per_layer) in.invalid("there are not as many weights as the layers need");
+  if (params.size() != layers * per_layer && !projects) in.invalid("there are not as many weights as the layers need");
   std::vector<Array<Expr>> last(is_lstm ? 2 : 1);
   for (size_t layer = 0; layer < layers; ++layer) {
+    if (projects) {
+      Array<Expr> both;
+      for (size_t d = 0; d < directions; ++d) {
+        const auto at = static_cast<int64_t>(layer * directions + d);
+        auto first = params.begin() + at * (has_biases ? 5 : 3);
+        auto of_layer = [&](const Expr& all) { return squeeze(slice(all, 0, at, at + 1), int_array({0})); };
+        std::vector<Expr> out = projected_lstm(in, x, {first, first + (has_biases ? 5 : 3)}, of_layer(initial.at(0)),
+                                               of_layer(initial.at(1)), d == 1);
+        both.push_back(out[0]);
+        for (size_t i = 0; i < 2; ++i) last[i].push_back(expand_dims(out[i + 1], 0));
+      }
+      x = both.size() == 1 ? both[0] : concatenate(both, 2);
+      continue;
+    }
     LayerWeights weights = layer_weights(in, params, layer * per_layer, directions, has_biases, kind);
     std::vector<Expr> inputs{x, weights.input, weights.state, weights.bias, Expr()};
     const auto begin = static_cast<int64_t>(layer * directions), end = begin + static_cast<int64_t>(directions);

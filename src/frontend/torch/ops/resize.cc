@@ -80,9 +80,7 @@ Converter nearest_of(bool is_exact) {
   return [is_exact](Operation& in) {
     ResizeKind kind;
     if (is_exact) kind.coordinates = "half_pixel", kind.nearest = "round_prefer_ceil";
-    Value out(resized_by(in, kind));
-    out.quantized = in.value(0).quantized;
-    return Values{out};
+    return Values{resized_by(in, kind)};
   };
 }
 Converter smooth_of(const char* mode, bool antialias = false) {

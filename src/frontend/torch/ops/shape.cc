@@ -353,9 +353,7 @@ Values same_value(Operation& in) { return {in.value(0)}; }
 Values copied(Operation& in) {
   const Value& given = in.value(0);
   if (!given.is_tensor()) return {given};
-  Value out(given.expr());
-  out.quantized = given.quantized;
-  return {out};
+  return {Value(given.expr())};
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ using namespace relay;  // NOLINT: makers of calls
 
 /// The short-time Fourier transform, (.., frequencies, frames, 2).
 Values short_time_fourier_of(Operation& in) {
-  if (in.flag("return_complex", false)) in.unsupported("complex numbers; use return_complex=False");
   Expr x = in[0];
   const int64_t length = in.integer("n_fft"), hop = in.integer("hop_length", length / 4),
                 win = in.integer("win_length", length);
@@ -35,7 +34,9 @@ Values short_time_fourier_of(Operation& in) {
                        attrs.normalized = in.flag("normalized", false);
                        attrs.onesided = in.flag("onesided", true);
                      }));
-  return {has_batch ? out : squeeze(out, int_array({0}))};
+  Value pairs(has_batch ? out : squeeze(out, int_array({0})));
+  pairs.is_complex = in.flag("return_complex", false);
+  return {pairs};
 }
 
 /// Windows of an image as columns: (batch, channels * window, positions).

@@ -79,7 +79,8 @@ def ndarray_of(tensor: Any) -> Any:
 class GraphWriter:
     """A program while it is written: its weights by name, shared ones once."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep_quantized_weight: bool = False) -> None:
+        self.keep_quantized_weight = keep_quantized_weight
         self.weights: dict[str, Any] = {}
         self.params: list[str] = []
         self.inputs: list[dict[str, Any]] = []

@@ -11,7 +11,8 @@ def packed_params(reader: Any, value: Any, path: str) -> Any:
 
     def tensor(data: Any, name: str) -> Any:
         own, is_param = reader.param_name(f"{path}.{name}", data)
-        return reader.writer.weight(data, own, is_param)
+        # Kernels of integers are made for weights that are known.
+        return reader.writer.weight(data, own, is_param and reader.writer.keep_quantized_weight)
 
     def weight(quantized: Any) -> list[Any]:
         if quantized.qscheme() in (torch.per_channel_affine, torch.per_channel_affine_float_qparams):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import Any
 
@@ -17,8 +18,9 @@ def lowered_graph(module: Any) -> Any:
     graph = module.graph.copy()
     torch._C._jit_pass_inline(graph)
     torch._C._jit_pass_canonicalize_graph_fuser_ops(graph)
-    torch._C._jit_pass_lower_all_tuples(graph)
-    torch._C._jit_pass_dce_allow_deleting_nodes_with_side_effects(graph)
+    with contextlib.suppress(RuntimeError):  # those in lists stay
+        torch._C._jit_pass_lower_all_tuples(graph)
+    torch._C._jit_pass_dce(graph)
     return graph
 
 

@@ -1,0 +1,111 @@
+"""Graphs of PyTorch as its Python side writes them, against NumPy; `make operators-by-framework FRAMEWORK=torch` has every operator."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import tessera
+from tessera import relay
+from tessera._ffi.registry import get_global_func
+from tessera.error import OpNotImplemented
+
+rng = np.random.default_rng(0)
+
+
+def node(op: str, result: str, **args: Any) -> dict[str, Any]:
+    """A call; a text names a value."""
+
+    def written(value: Any) -> Any:
+        if isinstance(value, list):
+            return [written(item) for item in value]
+        return {"name": value} if isinstance(value, str) else value
+
+    return {"op": op, "args": [[name, written(value)] for name, value in args.items()], "results": [result]}
+
+
+def answers(
+    inputs: dict[str, np.ndarray], nodes: list[dict[str, Any]], output: str, **weights: np.ndarray
+) -> np.ndarray:
+    """What a graph of these nodes gives."""
+    described = [{"name": n, "shape": list(v.shape), "dtype": str(v.dtype)} for n, v in inputs.items()]
+    graph = {"inputs": list(inputs), "nodes": nodes, "outputs": [{"name": output}]}
+    program = json.dumps({"inputs": described, "params": [], "graph": graph, "output_names": []})
+    given = {name: tessera.nd.array(value) for name, value in weights.items()}
+    mod, _ = get_global_func("frontend.torch.import_graph")(program, given, {}, "float32")
+    return relay.create_executor("graph", mod).evaluate()(*inputs.values()).numpy()
+
+
+def test_complex_numbers_are_pairs():
+    x, y = (rng.standard_normal((3, 4, 2)).astype("float32") for _ in range(2))
+    nodes = [
+        node("aten::view_as_complex", "a", self="x"),
+        node("aten::view_as_complex", "b", self="y"),
+        node("aten::mul", "c", self="a", other="b"),
+        node("aten::view_as_real", "out", self="c"),
+    ]
+    want = (x[..., 0] + 1j * x[..., 1]) * (y[..., 0] + 1j * y[..., 1])
+    got = answers({"x": x, "y": y}, nodes, "out")
+    np.testing.assert_allclose(got, np.stack([want.real, want.imag], -1), rtol=1e-5, atol=1e-6)
+    nodes[2] = node("aten::exp", "c", self="a")
+    with pytest.raises(OpNotImplemented, match="complex numbers"):
+        answers({"x": x, "y": y}, nodes, "out")
+
+
+def test_a_quantised_layer_adds_up_integers():
+    x, bias = (rng.uniform(-2, 2, shape).astype("float32") for shape in ((5, 7), (3,)))
+    integers, scales = rng.integers(-128, 128, (3, 7)).astype("int8"), np.array([0.01, 0.02, 0.03], "float32")
+    packed = [{"weight": "w"}, {"weight": "s"}, {"weight": "z"}, 0, {"weight": "b"}]
+    nodes = [
+        node("aten::quantize_per_tensor", "q", self="x", scale=0.02, zero_point=110, dtype=13),
+        {"op": "quantized::linear", "results": ["y"]},
+        node("aten::dequantize", "out", self="y"),
+    ]
+    nodes[1]["args"] = [["X", {"name": "q"}], ["W", packed], ["scale", 0.3], ["zero", 90]]
+    got = answers({"x": x}, nodes, "out", w=integers, s=scales, z=np.zeros(3, "int32"), b=bias)
+    data = np.clip(np.round(x / np.float32(0.02)) + 110, 0, 255) - 110
+    sums = (data @ integers.T.astype("float64")) * 0.02 * scales + bias
+    want = 0.3 * (np.clip(np.round(sums / 0.3) + 90, 0, 255) - 90)
+    assert np.abs(got - want).max() < 0.301  # a step
+    assert (np.abs(got - want) > 1e-4).sum() <= 1
+
+
+def test_a_number_is_added_to_integers_by_moving_their_zero_point():
+    x = rng.uniform(-2, 2, (4, 5)).astype("float32")
+    quantized = node("aten::quantize_per_tensor", "q", self="x", scale=0.02, zero_point=110, dtype=13)
+    moved = node("quantized::add_scalar", "y", qa="q", b=0.5)
+    number = node("aten::q_zero_point", "zero", self="y")
+    assert answers({"x": x}, [quantized, moved, number], "zero") == 85
+    got = answers({"x": x}, [quantized, moved, node("aten::dequantize", "out", self="y")], "out")
+    want = 0.02 * (np.clip(np.round(x / np.float32(0.02)) + 110, 0, 255) - 110) + 0.5
+    np.testing.assert_allclose(got, want, atol=1e-5)
+
+
+def test_operators_of_floats_take_quantised_tensors():
+    x = rng.uniform(-2, 2, (2, 3, 4)).astype("float32")
+    nodes = [
+        node("aten::quantize_per_tensor", "q", self="x", scale=0.02, zero_point=110, dtype=13),
+        node("aten::transpose", "t", self="q", dim0=0, dim1=2),
+        node("aten::sigmoid", "s", self="t"),
+        node("aten::q_scale", "scale", self="s"),
+        node("aten::int_repr", "out", self="s"),
+    ]
+    assert answers({"x": x}, nodes[:4], "scale") == np.float32(1 / 256)
+    got = answers({"x": x}, nodes, "out")
+    want = np.round(256 / (1 + np.exp(-x.transpose(2, 1, 0)))).astype("int64")
+    assert got.dtype == np.uint8 and np.abs(got - want).max() <= 1
+
+
+def test_a_deformed_window_fades_out_beyond_the_border():
+    x = rng.standard_normal((1, 1, 3, 3)).astype("float32")
+    offset = np.zeros((1, 2, 3, 3), "float32")
+    offset[:, 0] = -0.25  # a quarter of a row up
+    steps = {f"{name}_{side}": int(name != "pad") for name in ("stride", "pad", "dilation") for side in "hw"}
+    numbers = {**steps, "groups": 1, "offset_groups": 1}
+    call = node("torchvision::deform_conv2d", "out", input="x", weight="w", offset="o", mask="o", bias="b", **numbers)
+    call["args"].append(["use_mask", False])
+    inputs = {"x": x, "w": np.ones((1, 1, 1, 1), "float32"), "o": offset, "b": np.zeros(1, "float32")}
+    above = np.concatenate([np.zeros((1, 1, 1, 3), "float32"), x[:, :, :2]], 2)
+    np.testing.assert_allclose(answers(inputs, [call], "out"), 0.75 * x + 0.25 * above, rtol=1e-5, atol=1e-6)
