@@ -47,7 +47,7 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.micro", "", _MICRO),
     ("tvm.testing.aot", "", _AOT),
     # importers
-    ("tvm.relay.frontend", "from_pytorch pytorch pytorch_utils qnn_torch", _TORCH),
+    ("tvm.relay.frontend", "pytorch_utils qnn_torch", _TORCH),
     (
         "tvm.relay.frontend",
         "tensorflow_ops",
@@ -56,7 +56,7 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.relay.testing", "tflite", _TF),
     ("tvm.relay.frontend", "mxnet_qnn_op_utils nnvm_common", _MXNET),
     ("tvm.relay.frontend", "from_darknet darknet", _DARKNET),
-    ("tvm.relay.frontend", "from_caffe caffe from_caffe2 caffe2", _onnx("caffe2onnx, or Caffe2's own exporter")),
+    ("tvm.relay.frontend", "from_caffe2 caffe2", _onnx("Caffe2's own exporter")),
     ("tvm.relay.frontend", "from_coreml coreml", _onnx("onnxmltools")),
     ("tvm.relay.frontend", "from_oneflow oneflow", _onnx("oneflow_onnx")),
     ("tvm.relay.frontend", "from_paddle paddlepaddle", _onnx("paddle2onnx")),

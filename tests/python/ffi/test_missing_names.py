@@ -79,4 +79,4 @@ def test_other_wrong_names_are_told_as_python_tells_them():
 
 
 def test_a_program_may_ask_whether_a_name_is_there():
-    assert not hasattr(tessera, "micro") and getattr(tessera.relay.frontend, "from_keras", None) is None
+    assert not hasattr(tessera, "micro") and getattr(tessera.relay.frontend, "nnvm_common", None) is None
