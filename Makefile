@@ -141,7 +141,7 @@ bench: build  ## measurements of bench/
 
 # Other frameworks: one virtual environment each, of requirements-NAME.txt; some share one.
 FRAMEWORK ?=
-ENVIRONMENT = .venv-$(if $(filter tflite keras,$(FRAMEWORK)),tensorflow,$(FRAMEWORK))
+ENVIRONMENT = .venv-$(if $(filter tflite keras,$(FRAMEWORK)),tensorflow,$(if $(filter caffe2 coreml darknet,$(FRAMEWORK)),caffe,$(FRAMEWORK)))
 .venv-%/.installed: requirements-%.txt .venv/.installed
 	@test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
 	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-$*.txt

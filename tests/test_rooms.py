@@ -41,6 +41,7 @@ ONLY_IN = {
     r"xxhash": ["src/runtime/package/file_seal.cc", "src/codegen/kernel_cache.cc"],
     r"zstd": ["src/codegen/kernel_cache.cc"],
     r"protozero/": [
+        "src/frontend/graph/protobuf.cc",
         "src/frontend/onnx/protobuf.h",
         "src/frontend/onnx/quantize.cc",
         "src/frontend/tensorflow/protobuf.h",

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/progress.h"
+#include "frontend/caffe/caffe.h"
 #include "frontend/graph/importer.h"
 #include "frontend/keras/files.h"
 #include "frontend/mxnet/mxnet.h"
@@ -181,6 +182,11 @@ LoadedModel load_mxnet(const std::string& path, const LoadOptions& options) {
                 path);
 }
 
+LoadedModel load_caffe(const std::string& path, const LoadOptions& options) {
+  return loaded(import_graph_model(caffe::read_files(path), caffe::converters(), graph_options(options)), options,
+                path);
+}
+
 LoadedModel load_tflite_file(const std::string& path, const LoadOptions& options) {
   tflite::ImportOptions import;
   import.shapes = options.input_shapes;
@@ -246,6 +252,12 @@ const std::vector<ModelFormat>& model_formats() {
        [](const ModelFile& file) { return torch::is_pt2(file.bytes) || torch::is_torch_archive(file.bytes); }},
       {"paddle", {"pdmodel"}, "PaddlePaddle", nullptr, "paddle2onnx"},
       {"mxnet", {}, "MXNet", load_mxnet, "", [](const ModelFile& file) { return mxnet::is_symbol(file.bytes); }},
+      {"caffe",
+       {"prototxt", "caffemodel"},
+       "Caffe",
+       load_caffe,
+       "",
+       [](const ModelFile& file) { return caffe::is_prototxt(file.bytes) || caffe::is_caffemodel(file.bytes); }},
       {"relay", {"relay"}, "Relay", load_relay},
   };
   return formats;

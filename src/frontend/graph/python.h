@@ -17,6 +17,16 @@ inline GraphOptions graph_options(const Map<String, Array<PrimExpr>>& shapes, co
   return out;
 }
 
+/// What Python gives as bytes, valid while the call lasts.
+inline std::string_view borrowed_bytes(const AnyView& given) {
+  if (given.code() == kTesseraBytes) {
+    auto* bytes = static_cast<const TesseraByteArray*>(given.raw().v_handle);
+    return {bytes->data, bytes->size};
+  }
+  if (auto* bytes = cast_or_null<BytesNode>(given.object())) return bytes->data;
+  throw Error(TypeError) << "a model is given as bytes, not as " << given.type_name();
+}
+
 inline Array<ObjectRef> as_pair(const ImportedGraph& imported) { return {imported.mod, imported.params}; }
 
 }  // namespace tessera::frontend

@@ -247,8 +247,8 @@ def test_formats_are_those_of_tvmc():
     names = frontends.get_frontend_names()
     assert {"keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay"} <= set(names)
     assert frontends.get_frontend_by_name("onnx").suffixes() == ["onnx"]
-    with pytest.raises(TVMCException, match=r"no model format 'caffe'; the formats are keras, onnx"):
-        frontends.get_frontend_by_name("caffe")
+    with pytest.raises(TVMCException, match=r"no model format 'flax'; the formats are keras, onnx"):
+        frontends.get_frontend_by_name("flax")
 
 
 @pytest.mark.parametrize(

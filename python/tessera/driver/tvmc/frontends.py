@@ -17,6 +17,7 @@ from .model import TVMCModel
 
 __all__ = [
     "ALL_FRONTENDS",
+    "CaffeFrontend",
     "Frontend",
     "KerasFrontend",
     "MXNetFrontend",
@@ -160,6 +161,12 @@ class MXNetFrontend(Frontend):
     """Models of MXNet, which v0.10's tvmc has not."""
 
     format = "mxnet"
+
+
+class CaffeFrontend(Frontend):
+    """Networks of Caffe, which v0.10's tvmc has not."""
+
+    format = "caffe"
 
 
 class RelayFrontend(Frontend):

@@ -1,6 +1,7 @@
 """Importers of models of other frameworks."""
 
 from . import tensorflow2, tensorflow_parser
+from .caffe import from_caffe
 from .change_datatype import ChangeDatatype
 from .keras import from_keras
 from .mxnet import from_mxnet
@@ -11,6 +12,7 @@ from .tflite import from_tflite
 
 __all__ = [
     "ChangeDatatype",
+    "from_caffe",
     "from_keras",
     "from_mxnet",
     "from_onnx",
