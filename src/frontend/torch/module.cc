@@ -21,8 +21,19 @@ Array<ObjectRef> import_graph_json(const std::string& graph, const Map<String, N
   return {imported.mod, imported.params};
 }
 
+/// [label, operator, reason] of each node that cannot be imported.
+Array<ObjectRef> unsupported_in_graph(const std::string& graph, const Map<String, NDArray>& weights) {
+  Program program = read_graph(graph);
+  for (const auto& [name, value] : weights) program.weights.emplace(name.str(), value);
+  Array<ObjectRef> out;
+  for (const UnsupportedNode& node : survey_program(program, {}).unsupported)
+    out.push_back(Array<String>{String(node.node), String(node.op), String(node.reason)});
+  return out;
+}
+
 static Globals torch_module_globals{
     {"frontend.torch.import_graph", import_graph_json},
+    {"frontend.torch.unsupported_nodes", unsupported_in_graph},
     {"frontend.torch.is_exported", [](std::string path) { return is_pt2(MappedFile(path, "the model").bytes()); }},
     {"frontend.torch.has_converter", [](std::string op) { return static_cast<bool>(find_converter(op)); }},
 };

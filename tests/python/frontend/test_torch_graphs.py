@@ -109,3 +109,49 @@ def test_a_deformed_window_fades_out_beyond_the_border():
     inputs = {"x": x, "w": np.ones((1, 1, 1, 1), "float32"), "o": offset, "b": np.zeros(1, "float32")}
     above = np.concatenate([np.zeros((1, 1, 1, 3), "float32"), x[:, :, :2]], 2)
     np.testing.assert_allclose(answers(inputs, [call], "out"), 0.75 * x + 0.25 * above, rtol=1e-5, atol=1e-6)
+
+
+def test_a_step_of_batch_norm_gives_its_statistics_too():
+    x, weight, bias, running = (rng.uniform(1, 2, shape).astype("float32") for shape in ((4, 3, 5), (3,), (3,), (3,)))
+    step = node(
+        "aten::_native_batch_norm_legit_functional",
+        "",
+        input="x",
+        weight="w",
+        bias="b",
+        running_mean="r",
+        running_var="r",
+        training=True,
+        momentum=0.25,
+        eps=1e-3,
+    )
+    step["results"] = ["out", "mean", "scale", "new_mean", "new_var"]
+    mean, var = x.mean((0, 2)), x.var((0, 2))
+    scale = 1 / np.sqrt(var + 1e-3)
+    wanted = {
+        "out": (x - mean[:, None]) * (scale * weight)[:, None] + bias[:, None],
+        "mean": mean,
+        "scale": scale,
+        "new_mean": 0.75 * running + 0.25 * mean,
+        "new_var": 0.75 * running + 0.25 * x.var((0, 2), ddof=1),
+    }
+    for name, want in wanted.items():
+        got = answers({"x": x, "w": weight, "b": bias, "r": running}, [step], name)
+        np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-5)
+
+
+def test_unsupported_nodes_are_named_all_at_once():
+    graph = {
+        "inputs": ["x"],
+        "nodes": [
+            {**node("aten::no_such_operator", "a", self="x"), "label": "first"},
+            {**node("aten::relu", "b", self="a"), "label": "second"},
+            {**node("aten::view", "c", self="x", size=[7]), "label": "third"},
+        ],
+        "outputs": [{"name": "b"}],
+    }
+    inputs = [{"name": "x", "shape": [2, 3], "dtype": "float32"}]
+    program = json.dumps({"inputs": inputs, "params": [], "graph": graph, "output_names": []})
+    rows = [[str(part) for part in row] for row in get_global_func("frontend.torch.unsupported_nodes")(program, {})]
+    assert [row[:2] for row in rows] == [["first", "no_such_operator"], ["third", "view"]]
+    assert rows[0][2] == "the operator is not supported" and "7" in rows[1][2]

@@ -26,7 +26,7 @@ def from_pytorch(
 ) -> tuple[IRModule, dict[str, Any]]:
     """A module and its parameters from a program of PyTorch.
 
-    `script_module` is a traced or scripted module, a `torch.export.ExportedProgram`, or an `nn.Module`, which is exported.
+    `script_module` is a traced or scripted module or function, a `torch.export.ExportedProgram`, or an `nn.Module`, which is exported.
     `input_infos` are (name, shape) or (name, (shape, type)); an extent that a run decides is None, -1, `relay.Any()` or a name.
     Parameters are called as in the module's `state_dict`, with `_` for `.` where `use_parser_friendly_name`.
     `custom_convert_map` converts operators by name, such as "aten::relu": a function of the arguments and their types gives a
@@ -37,7 +37,7 @@ def from_pytorch(
 
     writer = GraphWriter(keep_quantized_weight)
     names = _ParamNames(script_module, use_parser_friendly_name)
-    if isinstance(script_module, torch.jit.ScriptModule):
+    if isinstance(script_module, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         from ._torch.script import lowered_graph, written_script
 
         if export_renamed_c_graph_path:
@@ -83,9 +83,8 @@ class _ParamNames:
     """Names of parameters by the path of a tensor."""
 
     def __init__(self, module: Any, parser_friendly: bool) -> None:
-        self.known = set(
-            module.state_dict if isinstance(getattr(module, "state_dict", None), dict) else module.state_dict()
-        )
+        state = getattr(module, "state_dict", {})  # a function has none
+        self.known = set(state if isinstance(state, dict) else state())
         self.parser_friendly = parser_friendly
 
     def __call__(self, path: str, tensor: Any) -> tuple[str, bool]:

@@ -1,5 +1,7 @@
 // Normalisation.
 
+#include <algorithm>
+
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
 #include "frontend/torch/promote.h"
@@ -30,15 +32,47 @@ Expr channels_filled(const Operation& in, const Expr& x, double value) {
   return filled(value, {channels->value}, in.dtype(x));
 }
 
-/// With the statistics of the data itself.
-Expr normalized_by_own(const Operation& in, const Expr& x, bool with_batch, double epsilon) {
-  const size_t rank = in.rank(x);
-  Array<PrimExpr> axes = int_array(all_axes_but_channel(rank, with_batch));
+struct OwnStatistics {
+  Expr centred, mean, variance;  // the last two with dimensions of one element
+};
+
+OwnStatistics own_statistics(const Operation& in, const Expr& x, bool with_batch) {
+  Array<PrimExpr> axes = int_array(all_axes_but_channel(in.rank(x), with_batch));
   Expr middle = mean(x, axes, true), centred = subtract(x, middle);
-  Expr variance = mean(multiply(centred, centred), axes, true);
-  Expr out = divide(centred, sqrt(add(variance, constant_like(in, x, epsilon))));
+  return {centred, middle, mean(multiply(centred, centred), axes, true)};
+}
+
+/// With the statistics of the data itself.
+Expr normalized_by_own(const Operation& in, const OwnStatistics& own, double epsilon) {
+  const Expr& x = own.centred;
+  const size_t rank = in.rank(x);
+  Expr out = divide(x, sqrt(add(own.variance, constant_like(in, x, epsilon))));
   if (in.has("weight")) out = multiply(out, by_channel(in["weight"], rank));
   if (in.has("bias")) out = add(out, by_channel(in["bias"], rank));
+  return out;
+}
+
+/// What a step of training gives: the result, mean and 1 / deviation, and the running statistics after it.
+Values batch_norm_step(Operation& in, double epsilon) {
+  Expr x = in[0];
+  OwnStatistics own = own_statistics(in, x, true);
+  Values out{normalized_by_own(in, own, epsilon)};
+  auto by_channels = [](const Expr& statistic) { return reshape(statistic, int_array({-1})); };
+  Expr middle = by_channels(own.mean), variance = by_channels(own.variance);
+  out.push_back(Value(middle));
+  out.push_back(Value(rsqrt(add(variance, constant_like(in, x, epsilon)))));
+  if (in.name() != "_native_batch_norm_legit_functional") return out;
+  const double momentum = in.number("momentum", 0.1);
+  auto moved = [&](const char* name, const Expr& towards) {
+    return add(multiply(in[name], constant_like(in, towards, 1 - momentum)),
+               multiply(towards, constant_like(in, towards, momentum)));
+  };
+  std::optional<std::vector<int64_t>> shape = in.fixed_shape(x);
+  if (!shape) in.unknown("a step of training needs the number of elements", x);
+  const double count = static_cast<double>(product_of(*shape)) / static_cast<double>(std::max<int64_t>(1, (*shape)[1]));
+  Expr unbiased = multiply(variance, constant_like(in, x, count / std::max(1.0, count - 1)));
+  out.push_back(Value(moved("running_mean", middle)));
+  out.push_back(Value(moved("running_var", unbiased)));
   return out;
 }
 
@@ -46,8 +80,7 @@ Values batch_norm_of(Operation& in) {
   Expr x = in[0];
   const double epsilon = in.number("eps", 1e-5);
   if (in.rank(x) < 2) in.invalid("the data has no channels");
-  if (in.flag("training", in.flag("train", false)) || !in.has("running_mean"))
-    return {normalized_by_own(in, x, true, epsilon), Value(), Value()};
+  if (in.flag("training", in.flag("train", false)) || !in.has("running_mean")) return batch_norm_step(in, epsilon);
   DataType dtype = in.dtype(x);
   auto param = [&](const char* name, double otherwise) {
     return in.has(name) ? cast_if_needed(in, in[name], dtype) : channels_filled(in, x, otherwise);
@@ -59,12 +92,14 @@ Values batch_norm_of(Operation& in) {
                        attrs.epsilon = epsilon;
                      }));
   if (in.name() == "batch_norm") return {make_get_item(out, 0)};
-  return {make_get_item(out, 0), Value(), Value()};  // what training would remember is used by nobody
+  Values results{Value(make_get_item(out, 0))};
+  for (int i = 0; i < 2; ++i) results.push_back(Value(filled(0, {0}, dtype)));  // what a step of training would give
+  return results;
 }
 
 Values instance_norm_of(Operation& in) {
   if (!in.flag("use_input_stats", true) && in.has("running_mean")) return {batch_norm_of(in)[0]};
-  return {normalized_by_own(in, in[0], false, in.number("eps", 1e-5))};
+  return {normalized_by_own(in, own_statistics(in, in[0], false), in.number("eps", 1e-5))};
 }
 
 Values layer_norm_of(Operation& in) {
@@ -124,6 +159,7 @@ Values local_response_norm_of(Operation& in) {
 Rows normalization_rows() {
   return {
       {"aten::_native_batch_norm_legit", batch_norm_of},
+      {"aten::_native_batch_norm_legit_functional", batch_norm_of},
       {"aten::_native_batch_norm_legit_no_training", batch_norm_of},
       {"aten::batch_norm", batch_norm_of},
       {"aten::cudnn_batch_norm", batch_norm_of},
