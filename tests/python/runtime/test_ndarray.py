@@ -302,3 +302,21 @@ def test_a_tensor_of_a_gpu_is_copied():
     tensor[0] = 7
     tensor += 1
     assert tensor.numpy().tolist() == [[8, 8, 8], [4, 5, 6]]
+
+
+def test_a_fingerprint_tells_whether_somebody_wrote_to_tensors():
+    fingerprint = tessera.get_global_func("runtime.fingerprint")
+    small, large = np.arange(100, dtype="uint8"), np.random.default_rng(0).random((300, 70)).astype("float32")
+    tensors = tessera.runtime.convert([tessera.nd.from_dlpack(small), tessera.nd.from_dlpack(large)])
+    before = fingerprint(tensors)
+    assert fingerprint(tensors) == before
+    for index in range(100):  # all of what is small
+        small[index] ^= 1
+        assert fingerprint(tensors) != before
+        small[index] ^= 1
+    large *= 2
+    assert fingerprint(tensors) != before
+    large /= 2
+    assert fingerprint(tensors) == before
+    with pytest.raises(ValueError, match="tensors in host memory without gaps"):
+        fingerprint([None])
