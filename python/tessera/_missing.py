@@ -21,7 +21,8 @@ def _onnx(how: str) -> str:
     return f"export the model to ONNX with {how} and read it with relay.frontend.from_onnx"
 
 
-_TORCH, _TF, _MXNET = _onnx("torch.onnx.export"), _onnx("tf2onnx"), _onnx("mx.onnx.export_model")
+_TORCH = "relay.frontend.from_pytorch rewrites and reads quantised modules itself"
+_TF, _MXNET = _onnx("tf2onnx"), _onnx("mx.onnx.export_model")
 _DARKNET = _onnx("a converter of Darknet weights, such as pytorch-YOLOv4's")
 
 #: Module (v0.10's), names in it (none: the module itself), and what to do.
@@ -68,7 +69,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ),
     ("tvm.relay.backend.contrib", "ethosu", _BYOC),
     ("tvm.contrib", "cutlass target", _BYOC),
-    ("tvm.contrib", "torch", "exchange tensors with PyTorch through tvm.nd.from_dlpack and NDArray.to_dlpack"),
     ("tvm.contrib", "tflite_runtime coreml_runtime", "compile the model and run it with tvm.contrib.graph_executor"),
     ("tvm.runtime.profiling", "PAPIMetricCollector", "no hardware counters are read; use `perf stat`"),
     # languages
