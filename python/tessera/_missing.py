@@ -23,7 +23,6 @@ def _onnx(how: str) -> str:
 
 _TORCH = "relay.frontend.from_pytorch rewrites and reads quantised modules itself"
 _TF, _MXNET = _onnx("tf2onnx"), _onnx("mx.onnx.export_model")
-_DARKNET = _onnx("a converter of Darknet weights, such as pytorch-YOLOv4's")
 
 #: Module (v0.10's), names in it (none: the module itself), and what to do.
 _ROWS: list[tuple[str, str, str]] = [
@@ -56,7 +55,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ),
     ("tvm.relay.testing", "tflite", _TF),
     ("tvm.relay.frontend", "mxnet_qnn_op_utils nnvm_common", _MXNET),
-    ("tvm.relay.frontend", "from_darknet darknet", _DARKNET),
     ("tvm.relay.frontend", "from_caffe2 caffe2", _onnx("Caffe2's own exporter")),
     ("tvm.relay.frontend", "from_coreml coreml", _onnx("onnxmltools")),
     ("tvm.relay.frontend", "from_oneflow oneflow", _onnx("oneflow_onnx")),

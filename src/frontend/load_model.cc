@@ -6,6 +6,7 @@
 
 #include "base/progress.h"
 #include "frontend/caffe/caffe.h"
+#include "frontend/darknet/darknet.h"
 #include "frontend/graph/importer.h"
 #include "frontend/keras/files.h"
 #include "frontend/mxnet/mxnet.h"
@@ -187,6 +188,13 @@ LoadedModel load_caffe(const std::string& path, const LoadOptions& options) {
                 path);
 }
 
+LoadedModel load_darknet(const std::string& path, const LoadOptions& options) {
+  auto given = options.input_shapes.find(darknet::kInput);
+  const std::vector<int64_t> shape = given == options.input_shapes.end() ? std::vector<int64_t>() : given->second;
+  return loaded(import_graph_model(darknet::read_files(path, shape), darknet::converters(), graph_options(options)),
+                options, path);
+}
+
 LoadedModel load_tflite_file(const std::string& path, const LoadOptions& options) {
   tflite::ImportOptions import;
   import.shapes = options.input_shapes;
@@ -258,6 +266,12 @@ const std::vector<ModelFormat>& model_formats() {
        load_caffe,
        "",
        [](const ModelFile& file) { return caffe::is_prototxt(file.bytes) || caffe::is_caffemodel(file.bytes); }},
+      {"darknet",
+       {"cfg", "weights"},
+       "Darknet",
+       load_darknet,
+       "",
+       [](const ModelFile& file) { return darknet::is_cfg(file.bytes); }},
       {"relay", {"relay"}, "Relay", load_relay},
   };
   return formats;

@@ -18,6 +18,7 @@ from .model import TVMCModel
 __all__ = [
     "ALL_FRONTENDS",
     "CaffeFrontend",
+    "DarknetFrontend",
     "Frontend",
     "KerasFrontend",
     "MXNetFrontend",
@@ -167,6 +168,12 @@ class CaffeFrontend(Frontend):
     """Networks of Caffe, which v0.10's tvmc has not."""
 
     format = "caffe"
+
+
+class DarknetFrontend(Frontend):
+    """Networks of Darknet, which v0.10's tvmc has not."""
+
+    format = "darknet"
 
 
 class RelayFrontend(Frontend):

@@ -3,6 +3,7 @@
 from . import tensorflow2, tensorflow_parser
 from .caffe import from_caffe
 from .change_datatype import ChangeDatatype
+from .darknet import from_darknet
 from .keras import from_keras
 from .mxnet import from_mxnet
 from .onnx import from_onnx
@@ -13,6 +14,7 @@ from .tflite import from_tflite
 __all__ = [
     "ChangeDatatype",
     "from_caffe",
+    "from_darknet",
     "from_keras",
     "from_mxnet",
     "from_onnx",
