@@ -153,7 +153,7 @@ test-frameworks: build .venv-torch/.installed  ## models exported from PyTorch a
 	@.venv-torch/bin/python -m pytest tests/frameworks/*.py
 else
 test-frameworks: build $(ENVIRONMENT)/.installed
-	@$(ENVIRONMENT)/bin/python -m pytest tests/frameworks/$(FRAMEWORK)
+	@$(ENVIRONMENT)/bin/python -m pytest tests/frameworks/$(patsubst torch,pytorch,$(FRAMEWORK))
 endif
 
 operators-by-framework: build $(ENVIRONMENT)/.installed  ## every operator of FRAMEWORK=name against it: docs/operators_by_framework.md
