@@ -257,6 +257,20 @@ def test_training_takes_the_same_steps():
     torch.testing.assert_close(net.state_dict(), other.state_dict())
 
 
+@pytest.mark.parametrize("masked", ["", "mask", "causal"])
+def test_gradients_of_attention_and_layer_norm(masked):
+    def function(q, k, v):
+        mask = torch.arange(5)[:, None] + 1 > torch.arange(7) if masked == "mask" else None
+        out = F.scaled_dot_product_attention(q, k, v, mask, is_causal=masked == "causal")
+        return F.layer_norm(out, (8,)).square().mean() + out.sum()
+
+    shapes = (2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 8)
+    ours, theirs = ([x.clone().requires_grad_() for x in tensors] for tensors in [[torch.rand(s) for s in shapes]] * 2)
+    for function_, tensors in ((torch.compile(function, backend="tessera"), ours), (function, theirs)):
+        function_(*tensors).backward()
+    same([x.grad for x in ours], [x.grad for x in theirs])
+
+
 def test_inputs_that_are_changed_in_place():
     def function(x, y):
         x.mul_(2)

@@ -1,5 +1,7 @@
 // Attention.
 
+#include <cmath>
+
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
 #include "frontend/torch/promote.h"
@@ -33,10 +35,32 @@ Expr attention_by(Operation& in, const Expr& mask, bool is_causal) {
 Values scaled_dot_product(Operation& in) {
   return {attention_by(in, in.get_or("attn_mask", Expr()), in.flag("is_causal", false))};
 }
-/// Forms that are chosen for a device; what they give beside the result serves training.
+/// log(sum(exp(scores))) of each row, which gradients need; a program that does not use it does not compute it.
+Value log_sum_of_scores(Operation& in, const Expr& mask) {
+  const size_t rank = in.rank(in[0]);
+  std::optional<std::vector<int64_t>> query = in.fixed_shape(in[0]), key = in.fixed_shape(in[1]);
+  const bool is_causal = in.flag("is_causal", false);
+  if (rank != 4 || (is_causal && !(query && key)) || in.dtype(in[0]) != DataType::Float(32)) return {};
+  auto* width = in.shape(in[0])[3].as<IntImm>();
+  if (!width) return {};
+  Expr turned = onnx::apply(in, "Transpose", {in[1]}, {{"perm", Ints{0, 1, 3, 2}}});
+  const double scale = in.has("scale") ? in.number("scale") : 1 / std::sqrt(static_cast<double>(width->value));
+  Expr scores = multiply(onnx::apply(in, "MatMul", {in[0], turned}), make_scalar(scale, in.dtype(in[0])));
+  if (mask.defined()) scores = add(scores, mask);
+  if (is_causal) {
+    Expr below =
+        onnx::apply(in, "Trilu", {filled(1, {(*query)[2], (*key)[2]}, DataType::Float(32))}, {{"upper", false}});
+    scores = where(cast(below, DataType::Bool()), scores, make_scalar(-INFINITY, in.dtype(scores)));
+  }
+  return Value(onnx::apply(in, "ReduceLogSumExp", {scores, make_ints({3})}, {{"keepdims", false}}));
+}
+
+/// Forms that are chosen for a device. That for CPUs gives what its gradient needs, too.
 Values attention_on_device(Operation& in) {
   Expr mask = in.get_or("attn_mask", in.get_or("attn_bias", Expr()));
-  return {attention_by(in, mask, in.flag("is_causal", false)), Value(), Value(), Value(), Value()};
+  Value out = attention_by(in, mask, in.flag("is_causal", false));
+  if (in.name() != "_scaled_dot_product_flash_attention_for_cpu") return {out, Value(), Value(), Value(), Value()};
+  return {out, log_sum_of_scores(in, mask)};
 }
 
 }  // namespace

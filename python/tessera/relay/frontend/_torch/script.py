@@ -80,6 +80,8 @@ class ScriptReader:
             overload = (
                 node.schema().split("(", 1)[0].rpartition(".")[2] if "." in node.schema().split("(", 1)[0] else ""
             )
+        if kind == "prim::ConstantChunk":  # known numbers of a chunk are attributes of the node
+            kind, args = "aten::chunk", [["self", args[0][1]], ["chunks", node.i("chunks")], ["dim", node.i("dim")]]
         results = [value.debugName() for value in node.outputs()]
         written: dict[str, Any] = {"op": kind, "overload": overload, "args": args, "results": results}
         written["label"] = node.scopeName().rpartition("/")[2].rpartition("::")[2] or (results[0] if results else "")
