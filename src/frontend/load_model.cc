@@ -6,6 +6,7 @@
 
 #include "base/progress.h"
 #include "frontend/caffe/caffe.h"
+#include "frontend/caffe2/caffe2.h"
 #include "frontend/darknet/darknet.h"
 #include "frontend/graph/importer.h"
 #include "frontend/keras/files.h"
@@ -195,6 +196,11 @@ LoadedModel load_darknet(const std::string& path, const LoadOptions& options) {
                 options, path);
 }
 
+LoadedModel load_caffe2(const std::string& path, const LoadOptions& options) {
+  return loaded(import_graph_model(caffe2::read_files(path), caffe2::converters(), graph_options(options)), options,
+                path);
+}
+
 LoadedModel load_tflite_file(const std::string& path, const LoadOptions& options) {
   tflite::ImportOptions import;
   import.shapes = options.input_shapes;
@@ -260,6 +266,7 @@ const std::vector<ModelFormat>& model_formats() {
        [](const ModelFile& file) { return torch::is_pt2(file.bytes) || torch::is_torch_archive(file.bytes); }},
       {"paddle", {"pdmodel"}, "PaddlePaddle", nullptr, "paddle2onnx"},
       {"mxnet", {}, "MXNet", load_mxnet, "", [](const ModelFile& file) { return mxnet::is_symbol(file.bytes); }},
+      {"caffe2", {}, "Caffe2", load_caffe2, "", [](const ModelFile& file) { return caffe2::is_net(file.bytes); }},
       {"caffe",
        {"prototxt", "caffemodel"},
        "Caffe",

@@ -17,6 +17,7 @@ from .model import TVMCModel
 
 __all__ = [
     "ALL_FRONTENDS",
+    "Caffe2Frontend",
     "CaffeFrontend",
     "DarknetFrontend",
     "Frontend",
@@ -168,6 +169,12 @@ class CaffeFrontend(Frontend):
     """Networks of Caffe, which v0.10's tvmc has not."""
 
     format = "caffe"
+
+
+class Caffe2Frontend(Frontend):
+    """Networks of Caffe2, which v0.10's tvmc has not."""
+
+    format = "caffe2"
 
 
 class DarknetFrontend(Frontend):

@@ -2,6 +2,7 @@
 
 from . import tensorflow2, tensorflow_parser
 from .caffe import from_caffe
+from .caffe2 import from_caffe2
 from .change_datatype import ChangeDatatype
 from .darknet import from_darknet
 from .keras import from_keras
@@ -14,6 +15,7 @@ from .tflite import from_tflite
 __all__ = [
     "ChangeDatatype",
     "from_caffe",
+    "from_caffe2",
     "from_darknet",
     "from_keras",
     "from_mxnet",
