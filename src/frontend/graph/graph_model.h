@@ -15,8 +15,9 @@ struct GraphModel;
 
 struct GraphNode {
   std::string op, name;
-  std::vector<std::string> inputs, outputs;  // names of values; "" is one that is left out
-  std::vector<std::string> weights;          // names of parameters that belong to the layer, in its own order
+  std::vector<std::string> inputs, outputs;            // names of values; "" is one that is left out
+  std::vector<std::string> input_slots, output_slots;  // of each, where operators of the framework name their arguments
+  std::vector<std::string> weights;                    // names of parameters that belong to the layer, in its own order
   Fields attributes;
   std::vector<std::shared_ptr<const GraphModel>> graphs;  // bodies of branches and loops
 };

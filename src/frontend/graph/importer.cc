@@ -53,6 +53,29 @@ Expr LayerNode::operator[](size_t i) const {
   return inputs_[i];
 }
 
+Exprs LayerNode::slots(std::string_view name) const {
+  Exprs out;
+  for (size_t i = 0; i < inputs_.size() && i < node_.input_slots.size(); ++i)
+    if (node_.input_slots[i] == name && inputs_[i].defined()) out.push_back(inputs_[i]);
+  return out;
+}
+
+Expr LayerNode::slot(std::string_view name) const {
+  Exprs all = slots(name);
+  if (all.size() == 1) return all[0];
+  invalid("it has " + std::to_string(all.size()) + " inputs " + std::string(name) + ", not one");
+}
+
+Exprs LayerNode::results(const std::vector<std::pair<std::string, Exprs>>& by_slot) const {
+  Exprs out(node_.outputs.size());
+  for (const auto& [name, values] : by_slot) {
+    size_t next = 0;
+    for (size_t i = 0; i < out.size() && i < node_.output_slots.size(); ++i)
+      if (node_.output_slots[i] == name && next < values.size()) out[i] = values[next++];
+  }
+  return out;
+}
+
 Expr LayerNode::weight(size_t i) const {
   if (!has_weight(i)) invalid("weight " + std::to_string(i) + " is missing");
   return importer_.param(node_.weights[i]);
@@ -79,7 +102,10 @@ Expr GraphImporter::param(const std::string& name) {
   auto found = model_.params.find(name);
   if (found == model_.params.end()) throw Error(ValueError) << "the model has no values of the parameter " << name;
   Expr out = relay::make_constant(found->second);
-  if (!options_.freeze_params) {
+  // A few integers are axes or shapes, which converters must know.
+  constexpr int64_t kMaxKnown = 64;
+  const bool is_known = found->second.dtype().is_integral() && found->second.size() <= kMaxKnown;
+  if (!options_.freeze_params && !is_known) {
     relay::Var var = relay::make_local(String(name), relay::type_of(out));
     param_vars_.push_back(var);
     param_values_.set(String(name), found->second);
@@ -129,7 +155,10 @@ void GraphImporter::import_nodes(const GraphModel& graph, Values& values) {
       scope_ = outer;
       for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i].empty()) continue;
-        if (i >= outputs.size()) throw Error(OpNotImplemented) << node.op << ": output " << i << " is not supported";
+        if (i >= outputs.size() || !outputs[i].defined())
+          throw Error(OpNotImplemented) << node.op << ": output "
+                                        << (i < node.output_slots.size() ? node.output_slots[i] : std::to_string(i))
+                                        << " is not supported";
         values.define(node.outputs[i], relay::typed(outputs[i]));
       }
     } catch (Error& error) {
@@ -160,6 +189,15 @@ Exprs GraphImporter::import_graph(const GraphModel& graph, const Exprs& inputs) 
   Exprs out;
   for (const std::string& name : graph.outputs) out.push_back(value_of(name, values));
   --depth_;
+  return out;
+}
+
+std::unordered_set<const Object*> GraphImporter::visible() const {
+  std::unordered_set<const Object*> out;
+  if (scope_)
+    scope_->for_each([&](const Expr& value) {
+      if (value.defined()) out.insert(value.get());
+    });
   return out;
 }
 

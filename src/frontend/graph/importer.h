@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "frontend/common/node_context.h"
 #include "frontend/common/scope.h"
@@ -30,6 +31,13 @@ class LayerNode : public NodeContext {
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i].defined(); }
   Expr operator[](size_t i) const;  // an error when it is left out
   const Exprs& inputs() const { return inputs_; }
+  // Arguments by their slots, of frameworks that name them.
+  bool has_slot(std::string_view name) const { return !slots(name).empty(); }
+  Expr slot(std::string_view name) const;    // the only one of the slot; an error when there is none
+  Exprs slots(std::string_view name) const;  // all of them
+  /// The outputs in the node's order; those that are not given are not supported where something uses them.
+  Exprs results(const std::vector<std::pair<std::string, Exprs>>& by_slot) const;
+
   bool has_weight(size_t i) const { return i < node_.weights.size(); }
   Expr weight(size_t i) const;  // an error when it is not there
   size_t num_outputs() const { return node_.outputs.size(); }
@@ -81,6 +89,8 @@ class GraphImporter {
   Expr param(const std::string& name);
   /// The values that a graph inside a node gives; parameters are the model's.
   Exprs import_graph(const GraphModel& graph, const Exprs& inputs);
+  /// The expressions that the node being converted can see by name.
+  std::unordered_set<const Object*> visible() const;
 
  protected:
   /// What an importer does to values as they enter and leave, and to each node.
