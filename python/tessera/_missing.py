@@ -57,7 +57,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.relay.frontend", "mxnet_qnn_op_utils nnvm_common", _MXNET),
     ("tvm.relay.frontend", "from_coreml coreml", _onnx("onnxmltools")),
     ("tvm.relay.frontend", "from_oneflow oneflow", _onnx("oneflow_onnx")),
-    ("tvm.relay.frontend", "from_paddle paddlepaddle", _onnx("paddle2onnx")),
     # external code generators, libraries, other runtimes
     (
         "tvm.relay.op.contrib",

@@ -12,6 +12,7 @@
 #include "frontend/keras/files.h"
 #include "frontend/mxnet/mxnet.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/paddle/paddle.h"
 #include "frontend/tensorflow/importer.h"
 #include "frontend/tflite/importer.h"
 #include "frontend/torch/importer.h"
@@ -201,6 +202,15 @@ LoadedModel load_caffe2(const std::string& path, const LoadOptions& options) {
                 path);
 }
 
+LoadedModel load_paddle(const std::string& path, const LoadOptions& options) {
+  return loaded(import_graph_model(paddle::read_files(path), paddle::converters(), graph_options(options)), options,
+                path);
+}
+
+bool looks_like_paddle(const ModelFile& file) {
+  return !file.is_directory && (paddle::is_pir(file.bytes) || paddle::is_program(file.bytes));
+}
+
 LoadedModel load_tflite_file(const std::string& path, const LoadOptions& options) {
   tflite::ImportOptions import;
   import.shapes = options.input_shapes;
@@ -264,7 +274,7 @@ const std::vector<ModelFormat>& model_formats() {
        load_pytorch,
        "",
        [](const ModelFile& file) { return torch::is_pt2(file.bytes) || torch::is_torch_archive(file.bytes); }},
-      {"paddle", {"pdmodel"}, "PaddlePaddle", nullptr, "paddle2onnx"},
+      {"paddle", {"pdmodel"}, "PaddlePaddle", load_paddle, "", looks_like_paddle},
       {"mxnet", {}, "MXNet", load_mxnet, "", [](const ModelFile& file) { return mxnet::is_symbol(file.bytes); }},
       {"caffe2", {}, "Caffe2", load_caffe2, "", [](const ModelFile& file) { return caffe2::is_net(file.bytes); }},
       {"caffe",

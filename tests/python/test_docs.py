@@ -23,6 +23,7 @@ RUN_ELSEWHERE = {
     "docs/cross_compilation.md": "tests/python/codegen/test_cross.py",  # it knows its emulators
     "docs/tutorials/pytorch.md": "tests/frameworks/pytorch/test_tutorial.py",  # it needs PyTorch
     "docs/rpc.md": "tests/python/runtime/test_rpc.py",  # it starts and ends the servers
+    "docs/tutorials/paddle.md": "tests/frameworks/paddle/test_tutorial.py",  # it needs the framework
 }
 
 

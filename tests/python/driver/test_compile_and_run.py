@@ -335,9 +335,7 @@ def test_what_cannot_be_run_is_told(tool, model, tmp_path):
 @pytest.mark.parametrize(
     ("name", "part"),
     [
-        ("a.h5", "Keras"),
         ("a.pth", "PyTorch"),
-        ("a.pdmodel", "PaddlePaddle"),
     ],
 )
 def test_formats_that_cannot_be_read_exit_with_5(tool, tmp_path, name, part):

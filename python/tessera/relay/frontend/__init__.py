@@ -8,6 +8,7 @@ from .darknet import from_darknet
 from .keras import from_keras
 from .mxnet import from_mxnet
 from .onnx import from_onnx
+from .paddlepaddle import from_paddle
 from .pytorch import from_pytorch
 from .tensorflow import from_tensorflow
 from .tflite import from_tflite
@@ -20,6 +21,7 @@ __all__ = [
     "from_keras",
     "from_mxnet",
     "from_onnx",
+    "from_paddle",
     "from_pytorch",
     "from_tensorflow",
     "from_tflite",
