@@ -16,19 +16,18 @@ using namespace relay;  // NOLINT: makers of calls
 
 Expr float32(double value) { return make_scalar(value, DataType::Float(32)); }
 Expr absolute(const Expr& x) { return call_op("abs", {x}); }
-/// The number that one step of the integers stands for.
-Expr step_of(DataType dtype, const Expr& low, const Expr& high) {
-  Expr range = reshape_to(maximum(absolute(low), absolute(high)), {});
-  return divide(range, float32(dtype == DataType::UInt(8) ? 255 : dtype == DataType::Int(8) ? 127 : 2147483647.0));
+/// The number that the greatest integer stands for, and that integer: half a step more than it is, as oneDNN's part of MXNet
+/// has it, where models on integers run.
+Expr reach_of(const Expr& low, const Expr& high) { return reshape_to(maximum(absolute(low), absolute(high)), {}); }
+Expr last_of(DataType dtype) {
+  return float32(dtype == DataType::UInt(8) ? 255.5 : dtype == DataType::Int(8) ? 127.5 : 2147483647.0);
 }
 Expr to_numbers(const LayerNode& in, const Expr& x, const Expr& low, const Expr& high) {
-  return multiply(cast(x, DataType::Float(32)), step_of(in.dtype(x), low, high));
+  return multiply(cast(x, DataType::Float(32)), divide(reach_of(low, high), last_of(in.dtype(x))));
 }
-/// Halves go away from zero.
 Expr to_integers(const Expr& x, const Expr& low, const Expr& high, DataType dtype) {
-  Expr scaled = divide(x, step_of(dtype, low, high));
-  Expr rounded = multiply(call_op("sign", {scaled}), call_op("floor", {add(absolute(scaled), float32(0.5))}));
-  return cast(dtype == DataType::UInt(8) ? clip(rounded, 0, 255) : clip(rounded, -127, 127), dtype);
+  Expr rounded = round_to_even(typed(multiply(x, divide(last_of(dtype), reach_of(low, high)))));
+  return cast(dtype == DataType::UInt(8) ? clip(rounded, 0, 255) : clip(rounded, -128, 127), dtype);
 }
 
 struct Range {

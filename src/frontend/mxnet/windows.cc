@@ -216,10 +216,47 @@ Exprs bilinear_sampler(LayerNode& in) {
                   }))};
 }
 
+/// MXNet takes the nearest pixel for positions between the last one and the border, and zero outside of the image, where
+/// Relay's windows fade out: offsets that lead there lead onto the last pixel, or two pixels away from the image.
+Expr offsets_within(LayerNode& in, const Ints& kernel) {
+  const Ints image = in.static_shape(in[0], "the image"), shape = in.static_shape(in[1], "the offsets"),
+             strides = in.integers("stride", 2, 1), pads = in.integers("pad", 2, 0),
+             dilations = in.integers("dilate", 2, 1);
+  if (image.size() != 4 || shape.size() != 4) in.invalid("the image and the offsets have four dimensions");
+  const int64_t each = 2 * kernel[0] * kernel[1];
+  if (each <= 0 || shape[1] % each) in.invalid("the offsets are not two for each element of the kernel");
+  std::vector<double> starts, lasts, is_row, is_column;  // by channel: rows and columns in turn
+  for (int64_t i = 0; i < shape[1]; ++i) {
+    const size_t axis = i % 2;
+    const int64_t element = i % each / 2, at = axis == 0 ? element / kernel[1] : element % kernel[1];
+    starts.push_back(static_cast<double>(at * dilations[axis] - pads[axis]));
+    lasts.push_back(static_cast<double>(image[axis + 2] - 1));
+    is_row.push_back(axis == 0), is_column.push_back(axis == 1);
+  }
+  auto by_channel = [&](const std::vector<double>& values) {
+    return numbers_of(values, {1, shape[1], 1, 1}, in.dtype(in[1]));
+  };
+  auto steps = [&](size_t axis) {
+    std::vector<double> values;
+    std::vector<int64_t> extents{1, 1, 1, 1};
+    for (int64_t i = 0; i < shape[axis + 2]; ++i) values.push_back(static_cast<double>(i * strides[axis]));
+    extents[axis + 2] = shape[axis + 2];
+    return numbers_of(values, extents, in.dtype(in[1]));
+  };
+  Expr start =
+      add(by_channel(starts), add(multiply(by_channel(is_row), steps(0)), multiply(by_channel(is_column), steps(1))));
+  Expr last = by_channel(lasts), position = add(start, in[1]);
+  Expr is_after = call_op("greater_equal", {position, make_scalar(0, in.dtype(in[1]))});
+  Expr is_within = call_op("logical_and", {is_after, less(position, add(last, make_scalar(1, in.dtype(in[1]))))});
+  Expr away = subtract(make_scalar(-2, in.dtype(in[1])), start);
+  return typed(where(is_within, minimum(in[1], subtract(last, start)), away));
+}
+
 Exprs deformable(LayerNode& in) {
   Ints kernel = in.fields().integers("kernel"), weight = in.static_shape(in[2], "a convolution");
   if (kernel.size() != 2) in.invalid("the kernel must have two extents");
-  Expr out = call_op("nn.deformable_conv2d", {in[0], in[1], in[2]}, make_attrs<DeformableConv2DAttrs>([&](auto& to) {
+  Expr out = call_op("nn.deformable_conv2d", {in[0], offsets_within(in, kernel), in[2]},
+                     make_attrs<DeformableConv2DAttrs>([&](auto& to) {
                        to.strides = int_array(in.integers("stride", 2, 1));
                        to.padding = int_array(both_sides(in.integers("pad", 2, 0)));
                        to.dilation = int_array(in.integers("dilate", 2, 1));

@@ -141,8 +141,39 @@ def graphs() -> None:
         np.savez(FOLDER / "frames.npz", **{f"in.{name}": value for name, value in feeds.items()}, **{"out.0": want})
 
 
+def operators() -> None:
+    """Operators whose conversion has more than a line, in one graph."""
+    v1, raw = tf.compat.v1, tf.raw_ops
+    feeds = {
+        "volume": numbers(1, 3, 3, 4, 3),
+        "whole": np.int32([[-3, 2, 5], [7, 0, -1]]),
+        "boxes": np.sort(numbers(1, 9, 3, 2, 2, seed=1), axis=3).reshape(1, 9, 3, 4),
+        "scores": np.abs(numbers(1, 9, 3, seed=2)),
+    }
+    with v1.Graph().as_default() as graph:
+        volume, whole, boxes, scores = (v1.placeholder(x.dtype, x.shape, name=name) for name, x in feeds.items())
+        up = raw.Conv3DBackpropInputV2(
+            input_sizes=[1, 5, 6, 7, 2], filter=numbers(3, 3, 3, 2, 3), out_backprop=volume, strides=[1, 2, 2, 2, 1],
+            padding="SAME",
+        )  # fmt: skip
+        kept = raw.CombinedNonMaxSuppression(
+            boxes=boxes, scores=scores, max_output_size_per_class=3, max_total_size=6, iou_threshold=0.3, score_threshold=0.1
+        )  # fmt: skip
+        entries = np.int64([[0, 1], [2, 0], [2, 3]])
+        filled = raw.SparseFillEmptyRows(indices=entries, values=[1.0, 2.0, 3.0], dense_shape=[4, 5], default_value=-1.0)
+        powers = raw.Pow(x=whole, y=[[3], [2]])
+        results = [up, kept.nmsed_boxes, kept.nmsed_classes, powers, filled.reverse_index_map]
+        results = [tf.identity(one, name=f"out{i}") for i, one in enumerate(results)]
+        with v1.Session() as session:
+            want = session.run(results, {f"{name}:0": value for name, value in feeds.items()})
+        (FOLDER / "operators.pb").write_bytes(graph.as_graph_def().SerializeToString())
+        inputs = {f"in.{name}": value for name, value in feeds.items()}
+        np.savez(FOLDER / "operators.npz", **inputs, **{f"out.{i}": value for i, value in enumerate(want)})
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     lite_models()
     graphs()
+    operators()
     print("\n".join(f"{path.stat().st_size:8} {path.name}" for path in sorted(FOLDER.iterdir())))

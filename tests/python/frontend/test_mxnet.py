@@ -193,6 +193,36 @@ def test_a_branch():
         np.testing.assert_allclose(out, expected, rtol=1e-5)
 
 
+def test_integers_reach_half_a_step_beyond_the_greatest_as_in_onednn():
+    x, graph = np.float32([-1, -0.126, 0.5, 0.9999, 1]), Symbol()
+    limits = {"min_calib_range": "-1.0", "max_calib_range": "1.0", "out_type": "int8"}
+    node = graph.node("_contrib_quantize_v2", "q", [graph.variable("x")], limits)
+    back = graph.node("_contrib_dequantize", "d", [node, (node[0], 1), (node[0], 2)], {})
+    integers, floats = run(graph.json(node, back), {"x": x.shape}, x)
+    assert integers.tolist() == [-128, -16, 64, 127, 127]
+    np.testing.assert_allclose(floats, integers / np.float32(127.5), rtol=1e-6)
+
+
+def test_deformed_windows_take_the_last_pixel_up_to_the_border():
+    """One element of a kernel at each pixel: MXNet's samples are clamped inside of the image, and zero outside."""
+    x, offset = tensor(1, 1, 4, 5), np.random.default_rng(3).uniform(-4, 4, (1, 2, 4, 5)).astype("float32")
+    graph = Symbol()
+    inputs = [graph.variable(name) for name in ("x", "offset", "w")]
+    attributes = {"kernel": "(1, 1)", "num_filter": "1", "no_bias": "True"}
+    text = graph.json(graph.node("_contrib_DeformableConvolution", "conv", inputs, attributes))
+    weight = np.ones((1, 1, 1, 1), "float32")
+    out = run(text, {"x": x.shape, "offset": offset.shape, "w": weight.shape}, x, offset, weight)
+    expected = np.zeros((4, 5), "float32")
+    for i, j in np.ndindex(4, 5):
+        y, z = offset[0, :, i, j] + [i, j]
+        if 0 <= y < 4 and 0 <= z < 5:
+            y, z = min(y, 3), min(z, 4)
+            rows, columns = [int(y), min(int(y) + 1, 3)], [int(z), min(int(z) + 1, 4)]
+            part = x[0, 0][np.ix_(rows, columns)]
+            expected[i, j] = np.float32([1 - y % 1, y % 1]) @ part @ np.float32([1 - z % 1, z % 1])
+    np.testing.assert_allclose(out[0, 0], expected, rtol=1e-4, atol=1e-5)
+
+
 def test_boxes_that_overlap_leave_the_best():
     boxes = np.float32([[[0, 0.5, 0, 0, 2, 2], [0, 0.9, 0, 0, 2, 2.1], [1, 0.6, 0, 0, 2, 2], [0, 0.1, 5, 5, 6, 6]]])
     graph = Symbol()

@@ -12,7 +12,7 @@ from tessera.error import TVMError
 
 FOLDER = Path(__file__).resolve().parents[2] / "frameworks" / "tiny_tensorflow"
 MODELS = sorted(path for path in FOLDER.iterdir() if path.suffix != ".npz")
-OUTPUTS = {"frames.pb": ["out"]}
+OUTPUTS = {"frames.pb": ["out"], "operators.pb": [f"out{i}" for i in range(5)]}
 
 
 def load(path):

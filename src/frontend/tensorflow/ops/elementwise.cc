@@ -48,6 +48,13 @@ Values floor_div(Operation& in) {
   return {call_op("floor_divide", {in[0], in[1]})};
 }
 
+/// Relay's power is of floats; what float64 holds of integers' powers is exact.
+Values power_of(Operation& in) {
+  const DataType dtype = in.dtype(in[0]), wide = DataType::Float(64);
+  if (is_float(dtype)) return {power(in[0], in[1])};
+  return {cast(call_op("round", {power(cast(in[0], wide), cast(in[1], wide))}), dtype)};
+}
+
 Values floor_mod(Operation& in) { return {call_op("floor_mod", {in[0], in[1]})}; }
 
 /// 0 where the denominator is.
@@ -273,7 +280,7 @@ Rows elementwise_rows() {
       {"NextIteration", identity},
       {"NoOp", nothing},
       {"NotEqual", binary("not_equal")},
-      {"Pow", binary("power")},
+      {"Pow", power_of},
       {"PlaceholderWithDefault", identity},
       {"PRelu", prelu},
       {"PreventGradient", identity},

@@ -7,6 +7,7 @@
 
 #include "frontend/common/parts.h"
 #include "ir/prim/ops.h"
+#include "relay/attrs/index.h"
 #include "relay/attrs/search.h"
 #include "relay/attrs/transform.h"
 #include "relay/attrs/vision.h"
@@ -38,18 +39,43 @@ Expr with_ordered_corners(const Expr& boxes, int axis) {
       axis);
 }
 
+std::vector<int64_t> counted_to(int64_t end) {
+  std::vector<int64_t> out(static_cast<size_t>(end));
+  for (int64_t i = 0; i < end; ++i) out[static_cast<size_t>(i)] = i;
+  return out;
+}
+
+/// Scores by falling value and where each stood, those that are not chosen at the end.
+std::pair<Expr, Expr> by_score(const Expr& scores, const Expr& is_chosen, int64_t count) {
+  Expr none = make_scalar(-std::numeric_limits<float>::infinity(), DataType::Float(32));
+  Expr both =
+      call_op("topk", {reshape_to(where(is_chosen, scores, none), {count})}, make_attrs<TopkAttrs>([&](auto& attrs) {
+                attrs.k = PrimExpr(static_cast<int>(count));
+                attrs.dtype = DataType::Int(64);
+              }));
+  return {make_get_item(both, 0), make_get_item(both, 1)};
+}
+
 /// Rows stand class by class: those of all classes by falling score.
 Chosen sorted(const NodeContext& in, const Chosen& chosen) {
-  std::vector<int64_t> positions(static_cast<size_t>(in.static_shape(chosen.scores, "the number of boxes")[0]));
-  for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i);
-  Expr is_chosen = less(make_ints(positions), chosen.count);
-  Expr scores =
-      where(is_chosen, chosen.scores, make_scalar(-std::numeric_limits<float>::infinity(), DataType::Float(32)));
-  Expr both = call_op("topk", {scores}, make_attrs<TopkAttrs>([&](auto& attrs) {
-                        attrs.k = PrimExpr(static_cast<int>(positions.size()));
-                        attrs.dtype = DataType::Int(64);
-                      }));
-  return {take(chosen.rows, make_get_item(both, 1), 0), make_get_item(both, 0), chosen.count};
+  const int64_t count = in.static_shape(chosen.scores, "the number of boxes")[0];
+  auto [scores, order] = by_score(chosen.scores, less(make_ints(counted_to(count)), chosen.count), count);
+  return {take(chosen.rows, order, 0), scores, chosen.count};
+}
+
+/// What is left of each image: rows (class, box), their scores and how many they are. Inputs have a first dimension of images.
+struct Kept {
+  Expr rows, scores, count;
+};
+Kept kept_of(const NodeContext& in, const Nms& nms) {
+  const DataType wide = DataType::Float(32);
+  Expr all =
+      call_op("vision.all_class_non_max_suppression",
+              {with_ordered_corners(cast_if_needed(in, nms.boxes, wide), 2), cast_if_needed(in, nms.scores, wide),
+               make_scalar(static_cast<double>(std::min<int64_t>(nms.most, INT32_MAX)), DataType::Int(32)),
+               just_above(in, nms.iou), nms.score},
+              make_attrs<AllClassNonMaximumSuppressionAttrs>([](auto& attrs) { attrs.output_format = "tensorflow"; }));
+  return {make_get_item(all, 0), make_get_item(all, 1), make_get_item(all, 2)};
 }
 
 }  // namespace
@@ -62,16 +88,9 @@ Expr just_below(const NodeContext& in, const Expr& x) {
 }
 
 Chosen non_max_suppression(const NodeContext& in, const Nms& nms) {
-  const DataType wide = DataType::Float(32);
-  Expr boxes = expand_dims(with_ordered_corners(cast_if_needed(in, nms.boxes, wide), 1), 0);
-  Expr scores = expand_dims(cast_if_needed(in, nms.scores, wide), 0);
-  Expr all = call_op(
-      "vision.all_class_non_max_suppression",
-      {boxes, scores, make_scalar(static_cast<double>(std::min<int64_t>(nms.most, INT32_MAX)), DataType::Int(32)),
-       just_above(in, nms.iou), nms.score},
-      make_attrs<AllClassNonMaximumSuppressionAttrs>([](auto& attrs) { attrs.output_format = "tensorflow"; }));
-  auto of_image = [&](int i) { return squeeze(make_get_item(all, i), int_array({0})); };
-  Chosen out{of_image(0), of_image(1), of_image(2)};
+  Kept kept = kept_of(in, {expand_dims(nms.boxes, 0), expand_dims(nms.scores, 0), nms.most, nms.iou, nms.score});
+  auto of_image = [](const Expr& x) { return squeeze(x, int_array({0})); };
+  Chosen out{of_image(kept.rows), of_image(kept.scores), of_image(kept.count)};
   const int64_t* classes = as_int(in.shape(nms.scores)[0]);
   return classes && *classes == 1 ? out : sorted(in, out);
 }
@@ -138,24 +157,39 @@ Values nms_counted(Operation& in, bool always_pads) {
   return has_scores ? Values{boxes, scores, count} : Values{boxes, count};
 }
 
+/// The same where each class has boxes (classes, boxes, 4) of its own: classes are as images of one class.
+Chosen non_max_suppression_by_class(const NodeContext& in, const Nms& nms) {
+  const Ints shape = in.static_shape(nms.scores, "scores");
+  const int64_t classes = shape[0], boxes = shape[1], count = classes * boxes;
+  Kept kept = kept_of(in, {nms.boxes, expand_dims(nms.scores, 1), nms.most, nms.iou, nms.score});
+  Expr is_chosen = less(make_ints(counted_to(boxes)), expand_dims(kept.count, 1));
+  auto [scores, order] = by_score(kept.scores, is_chosen, count);
+  Expr which = call_op("floor_divide", {order, make_scalar(static_cast<double>(boxes), DataType::Int(64))});
+  Expr box = take(reshape_to(slice(kept.rows, 2, 1, 2), {count}), order, 0);
+  return {stack({which, box}, 1), scores, reduce("sum", kept.count, int_array({0}), false)};
+}
+
 /// Inputs: boxes (batch, boxes, 1 or classes, 4), scores (batch, boxes, classes), limits and thresholds.
 Values nms_combined(Operation& in) {
   Ints shape = in.static_shape(in[0], "boxes"), scored = in.static_shape(in[1], "scores");
   if (shape.size() != 4 || scored.size() != 3) in.invalid("boxes have four dimensions and scores three");
   if (shape[2] != 1 && shape[2] != scored[2]) in.invalid("boxes are of one class or of each");
-  if (shape[2] != 1) in.unsupported("boxes of their own for each class");
+  const bool shares = shape[2] == 1;  // one set of boxes for all classes
   const int64_t each = in.ints(2, "the boxes of a class")[0];
   int64_t total = in.ints(3, "the boxes of an image")[0];
   if (in.flag("pad_per_class")) total = std::min(total, each * scored[2]);
   Array<Expr> out[4];
   for (int64_t image = 0; image < shape[0]; ++image) {
-    Expr boxes = reshape_to(slice(in[0], 0, image, image + 1), {shape[1], 4});
+    Expr boxes = reshape_to(slice(in[0], 0, image, image + 1), {shape[1], shape[2], 4});
+    boxes = shares ? reshape_to(boxes, {shape[1], 4}) : transpose(boxes, int_array({1, 0, 2}));
     Expr scores = transpose(squeeze(slice(in[1], 0, image, image + 1), int_array({0})));
-    Chosen chosen = non_max_suppression(in, {boxes, scores, each, scalar_or(in, 4, 0.5), scalar_or(in, 5, 0)});
+    const Nms nms{boxes, scores, each, scalar_or(in, 4, 0.5), scalar_or(in, 5, 0)};
+    Chosen chosen = shares ? non_max_suppression(in, nms) : non_max_suppression_by_class(in, nms);
     Expr valid = minimum(chosen.count, make_constant(int_scalar(total, DataType::Int(64))));
     Expr rows = first_rows(in, chosen.rows, total, valid);
     auto column = [&](int i) { return squeeze(slice(rows, 1, i, i + 1), int_array({1})); };
-    Expr corners = take(boxes, column(1), 0);
+    Expr corners = shares ? take(boxes, column(1), 0)
+                          : call_op("gather_nd", {boxes, transpose(rows)}, make_attrs<GatherNDAttrs>([](auto&) {}));
     if (in.flag("clip_boxes", true)) corners = clip(corners, 0, 1);
     out[0].push_back(first_rows(in, corners, total, valid));
     out[1].push_back(first_rows(in, chosen.scores, total, valid));

@@ -201,7 +201,7 @@ Expr transposed_convolution(Operation& in, const Expr& data, const Expr& filter,
     attrs.output_padding = int_array(more);
     attrs.padding = int_array(padding);
     attrs.dilation = int_array(windows.dilations);
-    attrs.kernel_layout = spatial == 2 ? "IOHW" : "IODHW";
+    if (spatial == 2) attrs.kernel_layout = "IOHW";  // over three dimensions the default, "OIDHW", means (in, out, ...)
     if (integers) attrs.out_dtype = DataType::Int(32);
   };
   if (integers && spatial != 2)

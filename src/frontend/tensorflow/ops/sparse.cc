@@ -27,9 +27,20 @@ Values sparse_matmul(Operation& in) {
 
 Values sparse_add(Operation& in) { return {added_at(in[3], in[0], in[1])}; }
 
+Expr running_sum(const Expr& x) {
+  return call_op("cumsum", {x}, make_attrs<ScanopAttrs>([](auto& attrs) {
+                   attrs.axis = 0;
+                   attrs.dtype = DataType::Int(64);
+                 }));
+}
+
+/// The last result says where each entry went: as far back as there are empty rows before its own. Rows are in order.
 Values sparse_fill(Operation& in) {
-  Expr all = call_op("sparse_fill_empty_rows", {in[0], in[1], in[2], in.scalar(3)});
-  return {make_get_item(all, 0), make_get_item(all, 1), make_get_item(all, 2)};
+  Expr all = call_op("sparse_fill_empty_rows", {in[0], in[1], in[2], in.scalar(3)}), is_empty = make_get_item(all, 2);
+  Expr rows = squeeze(slice(in[0], 1, 0, 1), int_array({1}));
+  Expr positions = subtract(running_sum(cast(ones_like(rows), DataType::Int(64))), make_scalar(1, DataType::Int(64)));
+  Expr before = take(running_sum(cast(is_empty, DataType::Int(64))), rows, 0);
+  return {make_get_item(all, 0), make_get_item(all, 1), is_empty, add(positions, before)};
 }
 
 Values sparse_reshape(Operation& in) {
