@@ -145,15 +145,26 @@ LoadedModel load_relay(const std::string& path, const LoadOptions& options) {
   return options.input_shapes.empty() ? out : with_shapes(std::move(out), options.input_shapes, path);
 }
 
-LoadedModel load_onnx_file(const std::string& path, const LoadOptions& options) {
-  return load_onnx(onnx::read_model(path, options.allow_links), options.input_shapes, path);
+// ---- models of frameworks ---------------------------------------------------------------------------------------
+
+/// What a survey imported; the nodes that it could not import are handed to the caller.
+template <class Survey>
+auto surveyed(Survey survey, const LoadOptions& options) {
+  *options.unsupported = std::move(survey.unsupported);
+  return std::move(survey.imported);
 }
 
-// ---- lists of layers --------------------------------------------------------------------------------------------
-
-/// A model whose weights become constants.
-LoadedModel loaded(const frontend::ImportedGraph& imported, const LoadOptions& options, const std::string& path) {
-  return finish_import({imported.mod, imported.params, ""}, options.input_shapes, path);
+/// A model whose weights become constants. `shapes` are those that the importer has not checked.
+template <class Imported>
+LoadedModel loaded(const Imported& imported, const LoadOptions& options, const InputShapes& shapes,
+                   const std::string& path) {
+  LoadedModel out{imported.mod, imported.params, ""};
+  if (options.unsupported && !options.unsupported->empty()) return out;
+  return finish_import(std::move(out), shapes, path);
+}
+template <class Imported>
+LoadedModel loaded(const Imported& imported, const LoadOptions& options, const std::string& path) {
+  return loaded(imported, options, options.input_shapes, path);
 }
 
 frontend::GraphOptions graph_options(const LoadOptions& options) {
@@ -162,10 +173,25 @@ frontend::GraphOptions graph_options(const LoadOptions& options) {
   return out;
 }
 
+/// A model that is a list of layers.
+LoadedModel load_layers(const frontend::GraphModel& model, const frontend::LayerTable& converters,
+                        const LoadOptions& options, const std::string& path) {
+  return loaded(frontend::import_graph_model(model, converters, graph_options(options), options.unsupported), options,
+                path);
+}
+
+LoadedModel load_onnx_file(const std::string& path, const LoadOptions& options) {
+  onnx::Model model = onnx::read_model(path, options.allow_links);
+  if (!options.unsupported) return load_onnx(model, options.input_shapes, path);
+  onnx::ImportOptions import;
+  import.shapes = options.input_shapes;
+  return loaded(surveyed(onnx::survey_model(model, import), options), options, path);
+}
+
 LoadedModel load_keras(const std::string& path, const LoadOptions& options) {
   MappedFile file(path, "the model");
-  return loaded(keras::import_keras(keras::read_file(file.bytes(), path), "NHWC", graph_options(options)), options,
-                path);
+  keras::GraphModel model = keras::read_file(file.bytes(), path);
+  return loaded(keras::import_keras(model, "NHWC", graph_options(options), options.unsupported), options, path);
 }
 
 LoadedModel load_pytorch(const std::string& path, const LoadOptions& options) {
@@ -176,35 +202,31 @@ LoadedModel load_pytorch(const std::string& path, const LoadOptions& options) {
         << "reads TorchScript; or write the model with torch.export.save, which is read here";
   torch::Program program = torch::read_pt2(file.bytes(), path);
   torch::set_shapes(&program, options.input_shapes);
-  torch::Imported imported = torch::import_program(program, {});
-  return finish_import({imported.mod, imported.params, "pytorch"}, options.input_shapes, path);
+  torch::Imported imported =
+      options.unsupported ? surveyed(torch::survey_program(program, {}), options) : torch::import_program(program, {});
+  return loaded(imported, options, path);
 }
 
 LoadedModel load_mxnet(const std::string& path, const LoadOptions& options) {
-  return loaded(import_graph_model(mxnet::read_files(path), mxnet::converters(), graph_options(options)), options,
-                path);
+  return load_layers(mxnet::read_files(path), mxnet::converters(), options, path);
 }
 
 LoadedModel load_caffe(const std::string& path, const LoadOptions& options) {
-  return loaded(import_graph_model(caffe::read_files(path), caffe::converters(), graph_options(options)), options,
-                path);
+  return load_layers(caffe::read_files(path), caffe::converters(), options, path);
 }
 
 LoadedModel load_darknet(const std::string& path, const LoadOptions& options) {
   auto given = options.input_shapes.find(darknet::kInput);
   const std::vector<int64_t> shape = given == options.input_shapes.end() ? std::vector<int64_t>() : given->second;
-  return loaded(import_graph_model(darknet::read_files(path, shape), darknet::converters(), graph_options(options)),
-                options, path);
+  return load_layers(darknet::read_files(path, shape), darknet::converters(), options, path);
 }
 
 LoadedModel load_caffe2(const std::string& path, const LoadOptions& options) {
-  return loaded(import_graph_model(caffe2::read_files(path), caffe2::converters(), graph_options(options)), options,
-                path);
+  return load_layers(caffe2::read_files(path), caffe2::converters(), options, path);
 }
 
 LoadedModel load_paddle(const std::string& path, const LoadOptions& options) {
-  return loaded(import_graph_model(paddle::read_files(path), paddle::converters(), graph_options(options)), options,
-                path);
+  return load_layers(paddle::read_files(path), paddle::converters(), options, path);
 }
 
 bool looks_like_paddle(const ModelFile& file) {
@@ -214,8 +236,10 @@ bool looks_like_paddle(const ModelFile& file) {
 LoadedModel load_tflite_file(const std::string& path, const LoadOptions& options) {
   tflite::ImportOptions import;
   import.shapes = options.input_shapes;
-  tflite::Imported imported = tflite::import_model(tflite::read_model(path), import);
-  return finish_import({imported.mod, imported.params, "tflite"}, options.input_shapes, path);
+  tflite::Model model = tflite::read_model(path);
+  tflite::Imported imported = options.unsupported ? surveyed(tflite::survey_model(model, import), options)
+                                                  : tflite::import_model(model, import);
+  return loaded(imported, options, path);
 }
 
 bool looks_like_tflite(const ModelFile& file) { return !file.is_directory && tflite::is_tflite(file.bytes); }
@@ -223,15 +247,17 @@ bool looks_like_tflite(const ModelFile& file) { return !file.is_directory && tfl
 LoadedModel load_tensorflow(const std::string& path, const LoadOptions& options) {
   tensorflow::ImportOptions import;
   import.shapes = options.input_shapes;
-  tensorflow::Imported imported;
+  auto imported = [&](const tensorflow::GraphDef& graph) {
+    return options.unsupported ? surveyed(tensorflow::survey_graph(graph, import), options)
+                               : tensorflow::import_graph(graph, import);
+  };
   if (is_folder(path)) {
     tensorflow::SavedModel model(path);
-    imported = tensorflow::import_graph(model.graph(), model.options(import));
-  } else {
-    MappedFile file(path, "the TensorFlow graph");
-    imported = tensorflow::import_graph(tensorflow::parse_graph(file.bytes()), import);
+    import = model.options(import);
+    return loaded(imported(model.graph()), options, {}, path);
   }
-  return finish_import({imported.mod, imported.params, "pb"}, {}, path);
+  MappedFile file(path, "the TensorFlow graph");
+  return loaded(imported(tensorflow::parse_graph(file.bytes())), options, {}, path);
 }
 
 bool looks_like_tensorflow(const ModelFile& file) {

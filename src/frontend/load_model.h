@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/common/survey.h"
 #include "frontend/errors.h"
 #include "ir/module.h"
 #include "runtime/ndarray.h"
@@ -24,6 +25,8 @@ struct LoadOptions {
   std::string format;        // empty: by the suffix of the file
   InputShapes input_shapes;  // in place of those that the file gives; names that the model does not have are an error
   std::string allow_links;   // a folder that symbolic links to a model's data may lead into; empty: they are rejected
+  // Gets every node that cannot be imported; the module is empty where there are any. Null: they are an error.
+  std::vector<frontend::UnsupportedNode>* unsupported = nullptr;
 };
 
 struct LoadedModel {

@@ -125,7 +125,12 @@ def _boxes() -> Iterator[Case]:
     boxes = rng.uniform(0, 1, (20, 4)).astype("float32")
     boxes[:, 2:] = boxes[:, :2] + 0.4 * boxes[:, 2:]
     scores = rng.permutation(20).astype("float32") / 20
-    common: dict[str, Any] = {"boxes": boxes, "scores": scores, "max_output_size": Fixed(8), "iou_threshold": Fixed(0.4, "float32")}
+    common: dict[str, Any] = {
+        "boxes": boxes,
+        "scores": scores,
+        "max_output_size": Fixed(8),
+        "iou_threshold": Fixed(0.4, "float32"),
+    }
     least: dict[str, Any] = {"score_threshold": Fixed(0.3, "float32")}
     yield case("NonMaxSuppressionV2", **common)
     yield case("NonMaxSuppressionV3", **common, **least)

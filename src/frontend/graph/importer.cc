@@ -245,9 +245,10 @@ std::vector<UnsupportedNode> without_converter(const GraphModel& model, const La
   return out;
 }
 
-void reject_missing(const GraphModel& model, const LayerTable& table) {
+void reject_missing(const GraphModel& model, const LayerTable& table, std::vector<UnsupportedNode>* unsupported) {
   std::vector<UnsupportedNode> missing = without_converter(model, table);
-  if (missing.empty()) return;
+  if (unsupported) *unsupported = missing;
+  if (missing.empty() || unsupported) return;
   std::set<std::string> names;
   for (const UnsupportedNode& node : missing) names.insert(node.op);
   Error error(OpNotImplemented);
@@ -258,9 +259,10 @@ void reject_missing(const GraphModel& model, const LayerTable& table) {
   throw error;
 }
 
-ImportedGraph import_graph_model(const GraphModel& model, const LayerTable& table, const GraphOptions& options) {
-  reject_missing(model, table);
-  return GraphImporter(model, table, options).run();
+ImportedGraph import_graph_model(const GraphModel& model, const LayerTable& table, const GraphOptions& options,
+                                 std::vector<UnsupportedNode>* unsupported) {
+  reject_missing(model, table, unsupported);
+  return GraphImporter(model, table, options, unsupported).run();
 }
 
 }  // namespace tessera::frontend

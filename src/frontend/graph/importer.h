@@ -117,9 +117,12 @@ class GraphImporter {
 
 /// Every node of the graph and of those inside it that no row converts.
 std::vector<UnsupportedNode> without_converter(const GraphModel& model, const LayerTable& table);
-/// An error that lists them, if there are any.
-void reject_missing(const GraphModel& model, const LayerTable& table);
-/// The import; all operators that no row converts are listed in one error.
-ImportedGraph import_graph_model(const GraphModel& model, const LayerTable& table, const GraphOptions& options);
+/// Lists them in `unsupported`, or in an error where that is null.
+void reject_missing(const GraphModel& model, const LayerTable& table,
+                    std::vector<UnsupportedNode>* unsupported = nullptr);
+/// The import. What cannot be imported is listed in `unsupported`, and the module is empty then; where that is null, all
+/// operators that no row converts are listed in one error.
+ImportedGraph import_graph_model(const GraphModel& model, const LayerTable& table, const GraphOptions& options,
+                                 std::vector<UnsupportedNode>* unsupported = nullptr);
 
 }  // namespace tessera::frontend

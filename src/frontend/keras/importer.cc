@@ -125,16 +125,17 @@ bool moves_channels(const std::string& layout) {
   throw Error(ValueError) << "the layout of a Keras model is NCHW, NHWC or NDHWC, not " << layout;
 }
 
-ImportedGraph import_keras(const GraphModel& model, const std::string& layout, const GraphOptions& options) {
+ImportedGraph import_keras(const GraphModel& model, const std::string& layout, const GraphOptions& options,
+                           std::vector<UnsupportedNode>* unsupported) {
   const bool moves = moves_channels(layout);
   LayerTable names;
   for (const auto& [name, row] : keras_rows()) names.emplace(name, nullptr);
-  reject_missing(model, names);
+  reject_missing(model, names, unsupported);
   GraphModel given = model;  // shapes of the configuration have their channels last
   if (moves)
     for (GraphInput& input : given.inputs)
       if (input.shape.size() >= 4) std::rotate(input.shape.begin() + 1, input.shape.end() - 1, input.shape.end());
-  return KerasImporter(given, names, moves, options).run();
+  return KerasImporter(given, names, moves, options, unsupported).run();
 }
 
 }  // namespace tessera::keras

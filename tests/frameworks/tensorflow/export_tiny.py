@@ -160,7 +160,9 @@ def operators() -> None:
             boxes=boxes, scores=scores, max_output_size_per_class=3, max_total_size=6, iou_threshold=0.3, score_threshold=0.1
         )  # fmt: skip
         entries = np.int64([[0, 1], [2, 0], [2, 3]])
-        filled = raw.SparseFillEmptyRows(indices=entries, values=[1.0, 2.0, 3.0], dense_shape=[4, 5], default_value=-1.0)
+        filled = raw.SparseFillEmptyRows(
+            indices=entries, values=[1.0, 2.0, 3.0], dense_shape=[4, 5], default_value=-1.0
+        )
         powers = raw.Pow(x=whole, y=[[3], [2]])
         results = [up, kept.nmsed_boxes, kept.nmsed_classes, powers, filled.reverse_index_map]
         results = [tf.identity(one, name=f"out{i}") for i, one in enumerate(results)]

@@ -1,6 +1,7 @@
 """The command `tessera inspect`."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -140,6 +141,37 @@ def test_converters_that_reject_are_collected_too_and_what_follows_is_looked_at(
     rows = {row["node"]: row for row in facts(path, code=1)["unsupported"]}
     assert "col2im" in rows and "axis_at_run_time" in rows
     assert "axis" in rows["axis_at_run_time"]["reason"]
+
+
+def test_unsupported_nodes_of_other_formats_are_listed_too(tmp_path):
+    tiny = Path(__file__).resolve().parents[2] / "frameworks" / "tiny_tensorflow"
+    graph = tmp_path / "net.pb"
+    graph.write_bytes(
+        (tiny / "network.pb").read_bytes().replace(b"Softmax", b"Softmix").replace(b"AvgPool", b"AvgPall")
+    )
+    found = {row["operator"]: row["reason"] for row in facts(graph, code=1)["unsupported"]}
+    assert found == dict.fromkeys(["Softmix", "AvgPall"], "the operator is not supported")
+    folder = tmp_path / "model"
+    shutil.copytree(tiny / "recurrent.saved_model", folder)
+    saved = folder / "saved_model.pb"
+    saved.write_bytes(saved.read_bytes().replace(b"\x04Tanh", b"\x04Tonh"))
+    (row,) = facts(folder, code=1)["unsupported"]
+    assert row["operator"] == "Tonh" and row["kind"] == "unsupported"
+    assert facts(tiny / "recurrent.saved_model")["format"] == "pb"
+
+    nodes = [
+        {"op": op, "name": f"{op}_{i}", "inputs": [[i, 0, 0]]} for i, op in enumerate(["wonder", "exp", "Pooling"])
+    ]
+    nodes = [{"op": "null", "name": "x", "inputs": []}, *nodes]
+    symbol = tmp_path / "net-symbol.json"
+    symbol.write_text(json.dumps({"nodes": nodes, "arg_nodes": [0], "heads": [[3, 0, 0]]}))
+    rows = facts(symbol, "--input-shapes", "x:[1,2]", code=1)["unsupported"]
+    assert [(row["operator"], row["node"]) for row in rows] == [("wonder", "wonder_0")]
+    nodes[1]["op"] = "log"
+    nodes[2] |= {"op": "Activation", "attrs": {"act_type": "marvel"}}
+    symbol.write_text(json.dumps({"nodes": nodes, "arg_nodes": [0], "heads": [[3, 0, 0]]}))
+    shown = inspect(symbol, "--input-shapes", "x:[1,2]")
+    assert shown.returncode == 1 and "Activation, exp_1: " in shown.stdout and "marvel" in shown.stdout
 
 
 def test_a_relay_text_is_told_by_its_operators(tmp_path):

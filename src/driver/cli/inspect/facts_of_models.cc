@@ -15,6 +15,7 @@
 #include "relay/output_names.h"
 #include "relay/type/type_of.h"
 #include "relay/walk.h"
+#include "runtime/archive/files.h"
 
 namespace tessera::cli {
 namespace {
@@ -81,6 +82,22 @@ void add_parameter(Facts* facts, int64_t elements, int64_t bytes) {
 
 void add_parameter(Facts* facts, const NDArray& tensor) {
   add_parameter(facts, tensor.size(), tensor.size() * static_cast<int64_t>(tensor.dtype().bytes()));
+}
+
+void add_unsupported(const std::vector<frontend::UnsupportedNode>& nodes, Facts* facts) {
+  for (const frontend::UnsupportedNode& r : nodes)
+    facts->unsupported.push_back({r.op, r.domain, r.node, r.reason, r.version, r.is_invalid, r.follows_another});
+}
+
+/// Of a file, or of all files in a folder.
+uint64_t bytes_of(const std::string& path) {
+  namespace fs = std::filesystem;
+  if (!is_folder(path)) return fs::file_size(path);
+  uint64_t out = 0;
+  std::error_code problem;
+  for (const auto& entry : fs::recursive_directory_iterator(path, problem))
+    if (entry.is_regular_file(problem)) out += entry.file_size();
+  return out;
 }
 
 // ---- ONNX -----------------------------------------------------------------------------------------------------------
@@ -220,8 +237,7 @@ Facts facts_of_onnx(const std::string& path, const std::string& input_shapes, co
   count_nodes(model.graph.nodes, &rows);
   for (const onnx::Function& function : model.functions) count_nodes(function.nodes, &rows);
   onnx::Survey survey = onnx::survey_model(model, options);
-  for (const onnx::UnsupportedNode& r : survey.unsupported)
-    out.unsupported.push_back({r.op, r.domain, r.node, r.reason, r.version, r.is_invalid, r.follows_another});
+  add_unsupported(survey.unsupported, &out);
   if (survey.unsupported.empty()) {
     add_costs(survey.imported, &rows);
     refine_types(survey.imported, &out);
@@ -232,10 +248,16 @@ Facts facts_of_onnx(const std::string& path, const std::string& input_shapes, co
 }
 
 Facts facts_of_relay(const std::string& path, const std::string& format, const std::string& input_shapes) {
-  Facts out{.path = path, .format = format, .file_bytes = std::filesystem::file_size(path), .has_cost = true};
-  LoadOptions options{.format = format};
+  Facts out{.path = path, .format = format, .file_bytes = bytes_of(path), .has_cost = true};
+  std::vector<frontend::UnsupportedNode> unsupported;
+  LoadOptions options{.format = format, .unsupported = &unsupported};
   if (!input_shapes.empty()) options.input_shapes = parse_input_shapes(input_shapes);
   LoadedModel model = load_model(path, options);
+  if (!unsupported.empty()) {
+    add_unsupported(unsupported, &out);
+    out.has_cost = false;
+    return out;
+  }
   auto* main = model.mod.lookup("main").as<relay::FunctionNode>();
   for (const relay::Var& param : main->params)
     if (!model.params.count(param->name_hint()))

@@ -17,7 +17,8 @@ struct Options {
 };
 
 Facts facts_of(const Options& options) {
-  MappedFile exists(options.path, "the model");  // says what is wrong before its format is thought about
+  if (!is_folder(options.path))
+    MappedFile exists(options.path, "the model");  // says what is wrong before its format is thought about
   if (options.path.ends_with(".so") && options.format.empty()) return facts_of_library(options.path);
   std::string format = options.format.empty() ? guess_model_format(options.path) : options.format;
   if (format == "onnx") return facts_of_onnx(options.path, options.input_shapes, options.allow_links);
@@ -37,7 +38,7 @@ void inspect(const Options& options) {
 void add_inspect(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* inspect_app = app.add_subcommand("inspect", "What a model is made of, and all of it that is not supported");
-  inspect_app->add_option("MODEL", options->path, "An ONNX file, a Relay text, a compiled package or library")
+  inspect_app->add_option("MODEL", options->path, "A model of any format that is read, a compiled package or library")
       ->required();
   inspect_app->add_option("--model-format", options->format, "The format, where the name of the file does not tell");
   inspect_app->add_option("--input-shapes", options->input_shapes,
