@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/containers.h"
+#include "runtime/ndarray.h"
 #include "runtime/registry.h"
 
 namespace tessera {
