@@ -62,6 +62,10 @@ llvm::Value* CodeGen::reinterpret_call(const Call* op) {
   return reinterpret(emit(op->args[0]), op->args[0].dtype(), op->dtype);
 }
 
+llvm::Value* CodeGen::rounded_to_bfloat(const Call* op) {
+  return narrow(emit(op->args[0]), DataType::BFloat(16, op->dtype.lanes));
+}
+
 llvm::Value* CodeGen::is_nan(const Call* op) {
   DataType dtype = op->args[0].dtype();
   Value* value = emit(op->args[0]);

@@ -38,6 +38,7 @@ const std::unordered_map<std::string_view, CodeGen::Emitter>& CodeGen::emitters(
       {"tir.if_then_else", &CodeGen::if_then_else},
       {"tir.reinterpret", &CodeGen::reinterpret_call},
       {"tir.reinterpret_lanes", &CodeGen::reinterpret_call},
+      {"tir.rounded_to_bfloat", &CodeGen::rounded_to_bfloat},
       {"tir.isnullptr", &CodeGen::is_null},
       {"tir.isnan", &CodeGen::is_nan},
       {"tir.large_uint_imm", &CodeGen::large_uint},

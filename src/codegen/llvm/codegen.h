@@ -18,6 +18,9 @@ namespace tessera::codegen {
 /// What a machine does with float16 by itself.
 enum class HalfSupport { None, Conversions, Arithmetic };
 HalfSupport half_support(const llvm::TargetMachine& target);
+
+/// True where an instruction rounds vectors of float32 to bfloat16.
+bool rounds_to_bfloat(const llvm::TargetMachine& target);
 /// Registers in which a machine scales floats by powers of two with one instruction.
 enum class ScaleSupport { None, Wide, All };
 ScaleSupport scale_support(const llvm::TargetMachine& target);
@@ -150,6 +153,7 @@ class CodeGen {
   Value* address_of(const Call* op);
   Value* access_ptr(const Call* op);
   Value* reinterpret_call(const Call* op);
+  Value* rounded_to_bfloat(const Call* op);
   Value* is_nan(const Call* op);
   Value* is_null(const Call* op);
   Value* pass_through(const Call* op);
@@ -257,6 +261,7 @@ class CodeGen {
   llvm::LLVMContext& context_;
   const Machine& machine_;
   HalfSupport half_;
+  bool rounds_to_bfloat_;
   ScaleSupport scale_;
   TruncateSupport truncate_;
   HalfExtremum half_extremum_;

@@ -5,11 +5,12 @@ What they answer on emulated CPUs, and as C, is in the table of programs.py.
 
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tessera
 from programs import AROUND_THE_ENDS, FLOATS, INTEGERS, of_type, truncated_float
-from tessera import te, tir
+from tessera import relay, te, tir
 
 X86 = [
     "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "nehalem", "sandybridge", "haswell", "skylake", "knl",
@@ -110,3 +111,32 @@ def test_a_constant_of_the_program_is_cast_as_at_run_time():
     got = tessera.nd.array(np.zeros(4, "int32"))
     tessera.build(te.create_schedule(out.op), [out], "llvm")(got)
     np.testing.assert_array_equal(got.numpy(), [truncated_float(float(v), "int32") for v in x[[0, 1, 2, 2]]])
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 16, 40])
+@pytest.mark.parametrize("cpu", ["haswell", "native"])
+def test_bfloat16_rounds_to_nearest_even_by_instruction_or_by_arithmetic(cpu, lanes):
+    rng = np.random.default_rng(0)
+    ends = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-38, 3.4e38, -3.4e38], "float32")
+    ties = (rng.integers(0x0080, 0x7F00, 400).astype("uint32") << 16 | 0x8000).view("float32")
+    near = (rng.integers(0x0080, 0x7F00, 400).astype("uint32") << 16 | rng.integers(0x7FFE, 0x8003, 400)).astype(
+        "uint32"
+    )
+    count = lanes * 60
+    x = np.resize(np.concatenate([ends, ties, -ties, near.view("float32")]), count)
+    A = te.placeholder((count,), "float32", name="A")
+    out = te.compute((count,), lambda i: A[i].astype("bfloat16"), name="out")
+    s = te.create_schedule(out.op)
+    if lanes > 1:
+        s[out].vectorize(s[out].split(out.op.axis[0], lanes)[1])
+    got = tessera.nd.empty((count,), "bfloat16")
+    tessera.build(s, [A, out], "llvm" if cpu == "native" else f"llvm -mcpu={cpu}")(tessera.nd.array(x), got)
+    np.testing.assert_array_equal(got.numpy().astype("float32"), x.astype(ml_dtypes.bfloat16).astype("float32"))
+
+
+@pytest.mark.parametrize("cpu, is_there", [("sapphirerapids", True), ("skylake-avx512", False)])
+def test_a_kernel_rounds_to_bfloat16_by_the_instruction_of_a_cpu_that_has_one(cpu, is_there):
+    x = relay.var("x", shape=(4, 64))
+    mod = tessera.IRModule.from_expr(relay.Function([x], relay.cast(relay.nn.relu(x), "bfloat16")))
+    text = relay.build(mod, f"llvm -mcpu={cpu}").get_lib().get_source("asm")
+    assert ("vcvtneps2bf16" in text) == is_there

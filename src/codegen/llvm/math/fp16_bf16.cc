@@ -1,7 +1,8 @@
 // 16-bit floats. bfloat16 always, and float16 where the machine has no arithmetic for it, are kept as their bits in
 // 16-bit integers and computed with as float32, rounded to nearest even after each operation. Conversions are
 // instructions where there are some, else integer arithmetic on all lanes: code needs no function of the C compiler's
-// run-time library, which differs from machine to machine, and meets no denormal float32, which NEON takes for 0.
+// run-time library, which differs from machine to machine, and meets no denormal float32, which NEON takes for 0. The
+// instructions that round to bfloat16 on x86 take denormals for 0, too.
 
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/TargetParser/Triple.h>
@@ -28,6 +29,13 @@ HalfSupport half_support(const llvm::TargetMachine& target) {
     return has("+fullfp16") ? HalfSupport::Arithmetic : has("+fp16") ? HalfSupport::Conversions : HalfSupport::None;
   if (triple.isRISCV()) return has("+zfhmin") || has("+zfh") ? HalfSupport::Arithmetic : HalfSupport::None;
   return HalfSupport::Arithmetic;
+}
+
+bool rounds_to_bfloat(const llvm::TargetMachine& target) {
+  const llvm::Triple& triple = target.getTargetTriple();
+  auto has = [&](const char* feature) { return target.getMCSubtargetInfo()->checkFeatures(feature); };
+  if (triple.isX86()) return (has("+avx512bf16") && has("+avx512vl")) || has("+avxneconvert");
+  return triple.isAArch64() && has("+bf16") && !has("+sve");  // LLVM selects nothing for SVE vectors of a fixed length
 }
 
 bool CodeGen::is_kept_as_bits(DataType dtype) const {
@@ -69,6 +77,14 @@ llvm::Value* CodeGen::narrow(Value* value, DataType dtype) {
     Value* odd = builder_.CreateAnd(builder_.CreateLShr(from, number(wide, count)), number(wide, 1));
     return builder_.CreateAdd(builder_.CreateAdd(from, odd), number(wide, (1u << (count - 1)) - 1));
   };
+  if (dtype.is_bfloat() && rounds_to_bfloat_) {
+    // A lane alone is one of four: as a scalar LLVM would call a function of the C compiler's library.
+    const bool is_scalar = !value->getType()->isVectorTy();
+    if (is_scalar) value = builder_.CreateVectorSplat(4, value);
+    Value* halves = builder_.CreateFPTrunc(value, like(value->getType(), builder_.getBFloatTy()));
+    Value* words = builder_.CreateBitCast(halves, like(value->getType(), builder_.getInt16Ty()));
+    return is_scalar ? builder_.CreateExtractElement(words, uint64_t{0}) : words;
+  }
   if (dtype.is_bfloat()) {
     Value* quiet = builder_.CreateOr(bits, number(wide, 0x400000));  // a NaN must not round to infinity
     bits = builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), quiet, rounded_off(bits, 16));

@@ -36,7 +36,7 @@ void promote_binary(Rewriter* rewriter) {
 
 class TypeLowering {
  public:
-  /// `by_vectors`: bits may be looked at a vector at a time. `rounds`: the target has an instruction that rounds.
+  /// `by_vectors`: bits may be looked at a vector at a time. `rounds`: the code generator knows how its target rounds.
   TypeLowering(bool by_vectors, bool rounds)
       : rounds_(rounds),
         view_(by_vectors ? Op::get("tir.reinterpret_lanes") : builtin::reinterpret()),
@@ -141,7 +141,9 @@ Stmt bf16_cast_elimination(const Stmt& body) {
 }
 
 PrimFunc bf16_type_lowering(const PrimFunc& function) {
-  return uses_bfloat(function) ? TypeLowering(has_vectors_for(function), is_for(function, "cuda"))(function) : function;
+  if (!uses_bfloat(function)) return function;
+  const bool rounds = is_for(function, "cuda") || is_for(function, "llvm");
+  return TypeLowering(has_vectors_for(function), rounds)(function);
 }
 
 PrimFunc bf16_legalize(const PrimFunc& function) {
