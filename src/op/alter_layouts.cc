@@ -125,8 +125,10 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
   const bool is_narrow = topi::widens_when_read(machine, weight->dtype);
   const bool are_pairs =
       data->dtype == topi::kBf16Dot.a && weight->dtype == topi::kBf16Dot.b && topi::group_isa(machine, topi::kBf16Dot);
-  const bool are_floats =
-      (data->dtype == dtype || are_pairs) && (weight->dtype == dtype || is_narrow) && result->dtype == dtype;
+  // A convolution of each channel alone widens data of 16 bits as it reads it (WidenFloats leaves it such data).
+  const bool is_narrow_data = attrs->groups != 1 && topi::widens_when_read(machine, data->dtype);
+  const bool are_floats = (data->dtype == dtype || are_pairs || is_narrow_data) &&
+                          (weight->dtype == dtype || is_narrow) && result->dtype == dtype;
   const bool is_int8 =
       data->dtype == DataType::UInt(8) && weight->dtype == DataType::Int(8) && result->dtype == DataType::Int(32);
   if (attrs->data_layout != "NCHW" && attrs->data_layout != "NHWC") return nullptr;
@@ -145,8 +147,8 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
   const bool by_channel = topi::is_depthwise(attrs->groups, in[1], kernel) && is_one(kernel[1]);
   const int64_t outs = *as_int(kernel[0]);
   Array<ObjectRef> placeholders = given_placeholders;
-  if (are_floats && attrs->groups != 1)
-    for (size_t i : {0, 1}) widen(i, &args, &placeholders);
+  if (are_floats && attrs->groups != 1) widen(1, &args, &placeholders);
+  if (are_floats && attrs->groups != 1 && !by_channel) widen(0, &args, &placeholders);
   if (attrs->groups != 1 && !by_channel)
     return block_conv(Op::get("nn.contrib_conv2d_NCHWc"), given, args, placeholders, type, environment);
   const int64_t out_block = result_block(outs, lanes),
@@ -158,7 +160,7 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
 
   const bool takes_pairs =
       are_pairs && attrs->groups == 1 && in_block % 2 == 0 && topi::group_isa(machine, topi::kBf16Dot, out_block);
-  if (are_pairs && !takes_pairs) widen(0, &args, &placeholders);
+  if (are_pairs && !takes_pairs && !by_channel) widen(0, &args, &placeholders);
   const int group = is_int8 && !by_channel ? topi::kInt8Group : takes_pairs ? topi::kBf16Dot.group : 1;
 
   ObjectRef copy(given->type()->copy(given.get()));

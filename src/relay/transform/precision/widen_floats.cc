@@ -93,6 +93,14 @@ bool reads_vectors(const Call* call, const topi::Machine& machine) {
   return *outs % lanes == 0 || (are_pairs && *outs % half == 0 && topi::group_isa(machine, topi::kBf16Dot, half));
 }
 
+/// True for a convolution of each channel alone: what it costs is to read its data, which 16 bits make half as much.
+bool takes_narrow_data(const Call* call) {
+  auto* conv = call->attrs.as<Conv2DAttrs>();
+  if (!conv || !takes_narrow_weight(call)) return false;
+  const int64_t* channels = as_int(tensor_type(call->args[1])->shape[0]);
+  return conv->groups > 1 && channels && *channels == conv->groups;
+}
+
 /// Will be a constant when the model is compiled.
 bool is_made_of_constants(Expr expr) {
   while (auto* call = expr.as<Call>()) {
@@ -166,6 +174,7 @@ class Widener {
     bool is_touched = has_narrow(type);
     for (const Expr& arg : call->args) is_touched = is_touched || has_narrow(checked_type(arg));
     Array<Expr> args = rewriter_(call->args);
+    if (Expr out = with_narrow_data(call, args)) return out;
     if (!is_touched) return with_args(call, args);
     if (op_name(call) == ops::cast) return casted(args[0], checked_type(call->args[0]), type);
     if (moves_elements(call) && narrow_form(args[0]) && type.as<TensorTypeNode>()) {
@@ -194,6 +203,14 @@ class Widener {
       data = given && dtype_of(given) == dtype ? given : cast(data, dtype);
     }
     return make_call(call->op, {data, weight}, with_dtype(call->attrs, "out_dtype", kWide));
+  }
+
+  /// The call of a layer whose data the program has rounded to 16 bits, which it reads as they are; null for others.
+  Expr with_narrow_data(const Call* call, const Array<Expr>& args) const {
+    if (!machine_ || !takes_narrow_data(call)) return nullptr;
+    const Expr data = narrow_form(args[0]);
+    if (!data || !topi::widens_when_read(machine_, dtype_of(data))) return nullptr;
+    return make_call(call->op, {data, args[1]}, with_dtype(call->attrs, "out_dtype", kWide));
   }
 
   static Expr typed(Expr expr, const Type& type) {

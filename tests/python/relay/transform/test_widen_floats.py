@@ -108,3 +108,35 @@ def test_casts_go_by_vectors_and_round_to_even(dtype):
     y = relay.var("y", shape=values.shape, dtype=dtype)
     back = run(relay.Function([y], relay.cast(y, "float32")), [tessera.nd.array(got)])
     np.testing.assert_array_equal(back, got.astype("float32"))
+
+
+def each_channel_alone(dtype, channels, strides):
+    """A convolution of each channel alone, of data that the program has rounded."""
+    rng = np.random.default_rng(0)
+    x = relay.var("x", shape=(1, channels, 9, 11), dtype="float32")
+    weight = relay.const(rng.standard_normal((channels, 1, 3, 3)).astype("float32"))
+    data = wide(relay.cast(relay.nn.relu(x), dtype))
+    window = {"kernel_size": (3, 3), "strides": strides, "padding": (1, 1), "channels": channels, "groups": channels}
+    return relay.Function([x], relay.nn.conv2d(data, weight, **window)), data.args[0], weight, window
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_data_that_a_program_rounds_goes_to_depthwise_convolutions_in_16_bits(dtype):
+    before, narrow, weight, window = each_channel_alone(dtype, 16, (1, 1))
+    after = relay.Function(before.params, relay.nn.conv2d(narrow, weight, out_dtype="float32", **window))
+    check(WIDEN(), before, after, target="llvm -mcpu=cascadelake", rtol=1e-2)
+
+
+@pytest.mark.parametrize("strides", [(1, 1), (2, 2)])
+@pytest.mark.parametrize("channels", [5, 16, 24])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_depthwise_convolutions_of_16_bits_compute_in_float32(dtype, channels, strides):
+    function, _, weight, _ = each_channel_alone(dtype, channels, strides)
+    x = np.random.default_rng(1).standard_normal((1, channels, 9, 11)).astype("float32")
+    rounded = np.maximum(x, 0).astype(NARROW[dtype]).astype("float64")
+    padded = np.pad(rounded, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))[:, :, :: strides[0], :: strides[1]]
+    wanted = np.einsum("bcijkl,cokl->bcij", windows, weight.data.numpy().astype("float64"))
+    found = run(function, [x])
+    error = 1e-5 if channels > 8 else 2 * EPSILON[dtype]  # in one kernel with its producer the data may stay unrounded
+    np.testing.assert_allclose(found, wanted, rtol=error, atol=error)
