@@ -36,13 +36,14 @@ def register_annotate_function(op_name: str, frewrite: Any = None, level: int = 
     return register if frewrite is None else register(frewrite)
 
 
-def _is_depthwise(call: Call) -> bool:
+def is_depthwise(call: Call) -> bool:
     """True for a convolution that sums over no channels: dot products of int8 do not serve it, floats are as fast."""
-    return call.op.name != "nn.dense" and call.attrs.groups > 1 and call.attrs.groups == call.attrs.channels
+    groups = getattr(call.attrs, "groups", 1)
+    return groups > 1 and groups == call.attrs.channels
 
 
 def _layer(call: Call, context: QuantizeContext) -> tuple[int, int] | None:
-    if context.check_to_skip(call) or (current_qconfig().skip_depthwise_layers and _is_depthwise(call)):
+    if context.check_to_skip(call) or (current_qconfig().skip_depthwise_layers and is_depthwise(call)):
         return None
     return 0, 1
 

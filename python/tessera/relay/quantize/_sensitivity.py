@@ -14,7 +14,7 @@ from .. import op as _op
 from ..expr import Call, Var
 from ..expr_functor import ExprMutator
 from ..function import Function
-from ._annotate import SIMULATED, result_channel
+from ._annotate import SIMULATED, is_depthwise, result_channel
 from .config import QAnnotateKind, current_qconfig
 
 __all__ = ["keep_sensitive_layers", "signal_to_noise"]
@@ -87,15 +87,31 @@ class _Probed(_Layers):
 
 
 class _Kept(_Layers):
-    """Some layers compute in a wider type than their marks say."""
+    """Some layers compute in a wider type than their marks say; depthwise ones read what these give in that type."""
 
     def __init__(self, kept: set[int], dtype: str):
         super().__init__()
         self.kept, self.dtype = kept, dtype
+        self.calls: set[Call] = set()  # the layers kept, as they were
+
+    def visit_call(self, call: Call) -> Any:
+        out = super().visit_call(call)
+        is_float = is_depthwise(call) and _marked(call, QAnnotateKind.INPUT) is None
+        if self.dtype == "float32" or not is_float or not self._is_kept(call.args[0]):
+            return out
+        data = _op.cast(_op.cast(out.args[0], self.dtype), "float32")
+        return Call(out.op, [data, *list(out.args)[1:]], out.attrs)
+
+    def _is_kept(self, value: Any) -> bool:
+        """Made by a layer that is kept, and its bias and activation."""
+        while isinstance(value, Call) and list(value.args) and value not in self.calls and not is_depthwise(value):
+            value = value.args[0]
+        return value in self.calls
 
     def layer(self, index: int, call: Call, out: Call, data: int, weight: int) -> Any:
         if index not in self.kept:
             return out
+        self.calls.add(call)
         args = list(out.args)
         for i in (data, weight):
             args[i] = args[i].args[0]

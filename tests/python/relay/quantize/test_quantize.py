@@ -182,6 +182,21 @@ def test_the_layer_that_loses_most_stays_in_a_wider_type(dtype, simulates):
     assert found[None] < 10 and found[23.0] > 23
 
 
+def test_a_depthwise_layer_reads_what_a_kept_layer_gives_in_its_type():
+    mod, samples = sensitive_model()
+    main = mod["main"]
+    weight = relay.const(np.random.default_rng(6).normal(0, 1, (16, 1, 3, 3)).astype("float32"))
+    body = relay.nn.conv2d(relay.nn.relu(main.body), weight, channels=16, kernel_size=(3, 3), groups=16)
+    mod = tessera.IRModule.from_expr(relay.Function(main.params, body))
+    options = {"skip_conv_layers": [], "calibrate_mode": "percentile", "weight_scale": "max", "sensitive_budget": 0.5}
+    with qtz.qconfig(**options, min_snr=23.0):
+        out = qtz.quantize(mod, dataset=[{"data": sample} for sample in samples])
+    assert layers(out, "nn.conv2d") == [INTEGERS, ("bfloat16", "bfloat16", "float32"), FLOATS]
+    data = out["main"].body.args[0]
+    assert (data.op.name, data.args[0].op.name, data.args[0].checked_type.dtype) == ("cast", "cast", "bfloat16")
+    assert signal_to_noise(run(mod, samples[0]), run(out, samples[0])) > 23
+
+
 def test_no_layer_is_kept_beyond_the_budget():
     mod, samples = sensitive_model()
     options = {"skip_conv_layers": [], "calibrate_mode": "percentile", "sensitive_budget": 0.4}  # each layer is a half
