@@ -225,8 +225,10 @@ def load_model(
     What else is given goes to the importer (for ONNX: `freeze_params`, `opset`, `dtype`). What `TVMCModel.save` wrote is
     a model too.
     """
-    with from_core():
-        guessed = str(get_global_func("frontend.guess_model_format")(os.fspath(path))) if model_format is None else ""
+    guessed = ""
+    if model_format is None and os.path.exists(path):  # that a file is missing is said by what reads it
+        with from_core():
+            guessed = str(get_global_func("frontend.guess_model_format")(os.fspath(path)))
     if model_format is None and not kwargs and guessed != PyTorchFrontend.format:
         return TVMCModel(*_load(path, "", shape_dict))
     frontend = get_frontend_by_name(model_format) if model_format is not None else guess_frontend(path)
