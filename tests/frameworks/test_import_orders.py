@@ -110,7 +110,8 @@ def run(program: str) -> None:
 
 def need(*libraries: str) -> None:
     for name in libraries:
-        if importlib.util.find_spec(name) is None:
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:  # a folder of tests that has the name is no library
             pytest.skip(f"{name} is not installed")
 
 

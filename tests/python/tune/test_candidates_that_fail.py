@@ -28,9 +28,10 @@ def scale(n=16, factor=2.0):
 
 
 def slow_to_build(n=256):
-    """A sum whose loops are unrolled: some 60,000 statements."""
+    """A sum whose loops are unrolled: some 60,000 statements, other ones each time, so that none are in the kernel cache."""
     x = te.placeholder((n, n), name="x")
-    y = te.compute((n, n), lambda i, j: x[j, i] * 2.0 + 1.0, name="y")
+    term = time.time() % 1000
+    y = te.compute((n, n), lambda i, j: x[j, i] * 2.0 + term, name="y")
     schedule = te.create_schedule(y.op)
     for axis in y.op.axis:
         schedule[y].unroll(axis)
@@ -60,6 +61,10 @@ def builders():
     return children("--load-library")
 
 
+def cpu_ticks(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
+
+
 def runners():
     return sorted(set(children()) - set(builders()))
 
@@ -76,10 +81,12 @@ def test_a_build_that_takes_too_long_is_an_error_and_the_others_are_built(tmp_pa
 
 def test_a_killed_build_is_an_error_and_another_process_builds_the_next(tmp_path):
     build([scale()], tmp_path)
+    idle = {pid: cpu_ticks(pid) for pid in builders()}
     outcome = []
     thread = threading.Thread(target=lambda: outcome.extend(build([slow_to_build()], tmp_path, threads=1)[0]))
     thread.start()
-    time.sleep(0.3)
+    while thread.is_alive() and not any(cpu_ticks(pid) - idle.get(pid, 0) > 20 for pid in builders()):
+        time.sleep(0.05)  # until it is at work
     for pid in builders():
         os.kill(pid, signal.SIGKILL)
     thread.join(60)
