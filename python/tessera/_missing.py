@@ -55,7 +55,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ),
     ("tvm.relay.testing", "tflite", _TF),
     ("tvm.relay.frontend", "mxnet_qnn_op_utils nnvm_common", _MXNET),
-    ("tvm.relay.frontend", "from_coreml coreml", _onnx("onnxmltools")),
     ("tvm.relay.frontend", "from_oneflow oneflow", _onnx("oneflow_onnx")),
     # external code generators, libraries, other runtimes
     (

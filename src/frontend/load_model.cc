@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "frontend/caffe/caffe.h"
 #include "frontend/caffe2/caffe2.h"
+#include "frontend/coreml/coreml.h"
 #include "frontend/darknet/darknet.h"
 #include "frontend/graph/importer.h"
 #include "frontend/keras/files.h"
@@ -225,6 +226,11 @@ LoadedModel load_caffe2(const std::string& path, const LoadOptions& options) {
   return load_layers(caffe2::read_files(path), caffe2::converters(), options, path);
 }
 
+LoadedModel load_coreml(const std::string& path, const LoadOptions& options) {
+  MappedFile file(path, "the model");
+  return load_layers(coreml::read_model(file.bytes(), path), coreml::converters(), options, path);
+}
+
 LoadedModel load_paddle(const std::string& path, const LoadOptions& options) {
   return load_layers(paddle::read_files(path), paddle::converters(), options, path);
 }
@@ -309,6 +315,12 @@ const std::vector<ModelFormat>& model_formats() {
        load_caffe,
        "",
        [](const ModelFile& file) { return caffe::is_prototxt(file.bytes) || caffe::is_caffemodel(file.bytes); }},
+      {"coreml",
+       {"mlmodel"},
+       "CoreML",
+       load_coreml,
+       "",
+       [](const ModelFile& file) { return coreml::is_mlmodel(file.bytes); }},
       {"darknet",
        {"cfg", "weights"},
        "Darknet",

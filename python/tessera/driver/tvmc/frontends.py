@@ -19,6 +19,7 @@ __all__ = [
     "ALL_FRONTENDS",
     "Caffe2Frontend",
     "CaffeFrontend",
+    "CoreMLFrontend",
     "DarknetFrontend",
     "Frontend",
     "KerasFrontend",
@@ -175,6 +176,12 @@ class Caffe2Frontend(Frontend):
     """Networks of Caffe2, which v0.10's tvmc has not."""
 
     format = "caffe2"
+
+
+class CoreMLFrontend(Frontend):
+    """Neural networks of CoreML, which v0.10's tvmc has not."""
+
+    format = "coreml"
 
 
 class DarknetFrontend(Frontend):

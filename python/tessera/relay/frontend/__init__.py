@@ -4,6 +4,7 @@ from . import tensorflow2, tensorflow_parser
 from .caffe import from_caffe
 from .caffe2 import from_caffe2
 from .change_datatype import ChangeDatatype
+from .coreml import from_coreml
 from .darknet import from_darknet
 from .keras import from_keras
 from .mxnet import from_mxnet
@@ -17,6 +18,7 @@ __all__ = [
     "ChangeDatatype",
     "from_caffe",
     "from_caffe2",
+    "from_coreml",
     "from_darknet",
     "from_keras",
     "from_mxnet",
