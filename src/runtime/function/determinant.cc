@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/function/element.h"
+#include "runtime/function/on_host.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -49,7 +50,7 @@ void determinant(DLTensor* in, DLTensor* out) {
   }
 }
 
-Globals determinant_globals{{"tessera.determinant", determinant}};
+Globals determinant_globals{{"tessera.determinant", on_host("determinant", determinant, 1)}};
 
 }  // namespace
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/function/on_host.h"
 #include "runtime/ndarray.h"
 #include "runtime/registry.h"
 
@@ -157,7 +158,7 @@ void fft(DLTensor* in, DLTensor* out, bool is_inverse) {
   else throw Error(ValueError) << "fft: float32 or float64 is needed, not " << to_text(dtype);
 }
 
-Globals fft_globals{{"tessera.fft", fft}};
+Globals fft_globals{{"tessera.fft", on_host("fft", fft, 1)}};
 
 }  // namespace
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "runtime/function/element.h"
+#include "runtime/function/on_host.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -254,16 +255,13 @@ void unique_rows(DLTensor* data, DLTensor* first, DLTensor* inverse, DLTensor* c
 }
 
 Globals sort_globals{
-    {"tvm.contrib.sort.argsort", argsort},
-    {"tvm.contrib.sort.argsort_nms", argsort_counted},
-    {"tvm.contrib.sort.sort", sort},
-    {"tessera.sort.unique_rows", unique_rows},
+    {"tvm.contrib.sort.argsort", on_host("argsort", argsort, 1)},
+    {"tvm.contrib.sort.argsort_nms", on_host("argsort_nms", argsort_counted, 2)},
+    {"tvm.contrib.sort.sort", on_host("sort", sort, 1)},
+    {"tvm.contrib.sort.topk", on_host(PackedFunc(topk), 1)},
+    {"tessera.sort.unique", on_host(PackedFunc(unique), 1)},
+    {"tessera.sort.unique_rows", on_host("unique_rows", unique_rows, 1)},
 };
-[[maybe_unused]] const bool sort_registered = [] {
-  register_global("tvm.contrib.sort.topk", PackedFunc(topk));
-  register_global("tessera.sort.unique", PackedFunc(unique));
-  return true;
-}();
 
 }  // namespace
 }  // namespace tessera

@@ -35,6 +35,13 @@ Stmt without_parallel(const Stmt& stmt) {
   });
 }
 
+/// A function of the host called for whole tensors, as libraries for devices are. It gets tensors of the device.
+bool is_host_call(const Stmt& stmt) {
+  auto* evaluate = stmt.as<Evaluate>();
+  auto* call = evaluate ? evaluate->value.as<Call>() : nullptr;
+  return call && call->op.same_as(builtin::tvm_call_packed());
+}
+
 Stmt bound(For loop, const char* thread) {
   loop.kind = LoopKind::ThreadBinding;
   loop.thread_binding = make_iter_var(Range(), make_var(thread), IterType::ThreadIndex, thread);
@@ -47,7 +54,7 @@ Stmt bind(const Stmt& stmt) {
     for (const Stmt& part : seq->seq) parts.push_back(bind(part));
     return with(seq, &SeqStmt::seq, parts);
   }
-  if (has_threads(stmt)) return stmt;
+  if (has_threads(stmt) || is_host_call(stmt)) return stmt;
   reject_host_calls(stmt);
   if (auto* loop = stmt.as<For>(); loop && loop->kind == LoopKind::Parallel) {
     For out(*loop);

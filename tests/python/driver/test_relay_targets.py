@@ -106,9 +106,41 @@ def test_opencl_computes_operators_as_the_cpu_does(name):
     same_on_opencl(mod)
 
 
-def test_a_function_of_the_host_cannot_be_called_from_a_kernel():
-    with pytest.raises(NotImplementedError, match="calls tvm.contrib.sort.sort, which runs on the host"):
-        build(function(relay.sort(X), X), {}, "opencl")
+TIES = np.random.default_rng(3).integers(0, 9, (4, 700)).astype("float32")  # many are equal
+SEARCHED = {
+    "sort": lambda x: relay.sort(x, axis=0),
+    "argsort": lambda x: relay.argsort(x, axis=1, dtype="int32"),
+    "argsort downwards": lambda x: relay.argsort(x, axis=0, is_ascend=False, dtype="float32"),
+    "topk": lambda x: relay.topk(x, 5, axis=1, dtype="int64").astuple(),
+    "topk of values upwards": lambda x: relay.topk(x, 3, axis=0, ret_type="values", is_ascend=True),
+    "unique": lambda x: relay.unique(relay.reshape(x, (-1,)), is_sorted=False, return_counts=True).astuple(),
+    "unique in order": lambda x: relay.unique(relay.reshape(x, (-1,))).astuple(),
+    "determinant": lambda x: relay.op.determinant(relay.reshape(x, (28, 10, 10))),
+}
+
+
+@needs_opencl
+@pytest.mark.parametrize("name", sorted(SEARCHED))
+def test_opencl_computes_as_the_cpu_does_what_needs_an_order(name):
+    x = relay.var("x", shape=TIES.shape)
+    mod = function(SEARCHED[name](x), x)
+    want = outputs(build(mod, {}, "llvm"), tvm.cpu(), {"x": TIES})
+    got = outputs(build(mod, {}, "opencl"), tvm.opencl(), {"x": TIES})
+    for one, other in zip(got, want):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_function_of_the_host_cannot_be_called_by_threads_of_a_kernel():
+    def body(ins, outs):
+        ib = tvm.tir.ir_builder.create()
+        with ib.for_range(0, 4, kind="parallel"):
+            ib.emit(tvm.tir.call_packed("some.function", ins[0]))
+        return ib.get()
+
+    x = tvm.te.placeholder((4,), "float32", "x")
+    out = tvm.te.extern((4,), [x], body, dtype="float32")
+    with pytest.raises(NotImplementedError, match="calls some.function, which runs on the host"):
+        tvm.get_global_func("topi.cpu.schedule_default")(tvm.te.create_prim_func([x, out]), tvm.target.Target("opencl"))
 
 
 def test_a_kernel_of_a_reduction_takes_its_element_wise_reader_along():
