@@ -94,6 +94,15 @@ def test_a_folder_can_be_scanned(top):
     assert not wrong, f"at most {MOST_FILES} files a folder; sort them by subject:\n" + "\n".join(wrong)
 
 
+def test_files_of_tests_have_names_of_their_own():
+    """pytest imports them by the last part of their names alone."""
+    paths: dict[str, list[str]] = {}
+    for path in sorted((TOP / "tests").rglob("test_*.py")):
+        paths.setdefault(path.name, []).append(name_of(path))
+    wrong = [" and ".join(same) for same in paths.values() if len(same) > 1]
+    assert not wrong, "rename:\n" + "\n".join(wrong)
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_includes_only_itself_and_rooms_before_it(room):
     allowed = set(ROOMS[: ROOMS.index(room) + 1])

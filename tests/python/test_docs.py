@@ -21,9 +21,9 @@ from run_page import Page, agrees, blocks_of  # noqa: E402
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
 RUN_ELSEWHERE = {
     "docs/cross_compilation.md": "tests/python/codegen/test_cross.py",  # it knows its emulators
-    "docs/tutorials/pytorch.md": "tests/frameworks/pytorch/test_tutorial.py",  # it needs PyTorch
+    "docs/tutorials/pytorch.md": "tests/frameworks/pytorch/test_pytorch_tutorial.py",  # it needs PyTorch
     "docs/rpc.md": "tests/python/runtime/test_rpc.py",  # it starts and ends the servers
-    "docs/tutorials/paddle.md": "tests/frameworks/paddle/test_tutorial.py",  # it needs the framework
+    "docs/tutorials/paddle.md": "tests/frameworks/paddle/test_paddle_tutorial.py",  # it needs the framework
 }
 
 

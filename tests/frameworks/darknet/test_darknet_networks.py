@@ -11,7 +11,6 @@ from framework_cases import difference
 from framework_cases._darknet_net import Network
 from framework_cases.darknet import boxes, opencv, run
 
-pytest.importorskip("cv2")
 SURE = {"thresh": 0.0001, "nms_threshold": 0}
 ANCHORS = "10,14, 23,27, 37,58, 81,82, 135,169, 344,319"
 

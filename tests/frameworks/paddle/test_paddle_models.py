@@ -13,7 +13,21 @@ from tessera.driver import tvmc
 sys.path.insert(0, str(Path(__file__).parent))
 from models import answers, expected, largest_difference, prepared
 
-VISION = ["alexnet", "vgg11", "resnet18", "resnet50", "resnext50_32x4d", "mobilenet_v1", "mobilenet_v2", "mobilenet_v3_small", "squeezenet1_1", "shufflenet_v2_x0_5", "densenet121", "googlenet", "inception_v3"]
+VISION = [
+    "alexnet",
+    "vgg11",
+    "resnet18",
+    "resnet50",
+    "resnext50_32x4d",
+    "mobilenet_v1",
+    "mobilenet_v2",
+    "mobilenet_v3_small",
+    "squeezenet1_1",
+    "shufflenet_v2_x0_5",
+    "densenet121",
+    "googlenet",
+    "inception_v3",
+]
 
 
 def image(*shape, seed=0):

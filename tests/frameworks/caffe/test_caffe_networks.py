@@ -13,8 +13,6 @@ from framework_cases import difference
 from framework_cases._caffe_net import Net
 from framework_cases.caffe import opencv, run
 
-cv2 = pytest.importorskip("cv2")
-
 
 class Network(Net):
     """Layers with random weights; `channels` of each value are known."""
