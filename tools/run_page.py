@@ -174,6 +174,17 @@ def update(path: Path, wrong: list[tuple[Block, str]]) -> None:
     path.write_text("\n".join(lines))
 
 
+def run_in_process(path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The page in a process of its own, as its tests run it; the status is 0 where it does what it says."""
+    return subprocess.run(
+        [sys.executable, __file__, str(path), "--keep", str(folder)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", type=Path)

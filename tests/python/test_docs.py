@@ -16,14 +16,16 @@ from tessera import te
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-from run_page import Page, agrees, blocks_of  # noqa: E402
+from run_page import Page, agrees, blocks_of, run_in_process  # noqa: E402
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
 RUN_ELSEWHERE = {
     "docs/cross_compilation.md": "tests/python/codegen/test_cross.py",  # it knows its emulators
-    "docs/tutorials/pytorch.md": "tests/frameworks/pytorch/test_pytorch_tutorial.py",  # it needs PyTorch
     "docs/rpc.md": "tests/python/runtime/test_rpc.py",  # it starts and ends the servers
-    "docs/tutorials/paddle.md": "tests/frameworks/paddle/test_paddle_tutorial.py",  # it needs the framework
+    **{  # they need the framework
+        f"docs/tutorials/{name}.md": f"tests/frameworks/{name}/test_{name}_tutorial.py"
+        for name in ("paddle", "pytorch")
+    },
 }
 
 
@@ -41,13 +43,7 @@ def is_program(document):
 
 @pytest.mark.parametrize("document", [d for d in DOCUMENTS if is_program(d) and d not in RUN_ELSEWHERE])
 def test_a_page_does_what_it_says(document, tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "run_page.py"), str(ROOT / document), "--keep", str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(Path(tessera.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
+    done = run_in_process(ROOT / document, tmp_path)
     assert done.returncode == 0, done.stderr
 
 
