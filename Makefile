@@ -15,7 +15,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.c' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench-gpu gpu-bundle fuzz onnx-conformance test-frameworks operators-by-framework bench bench-torch bench-ops bench-models format lint build-times wheel docs clean distclean
+.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench-gpu gpu-bundle fuzz onnx-conformance test-frameworks operators-by-framework bench bench-torch bench-ops bench-models bench-tuning format lint build-times wheel docs clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -127,7 +127,7 @@ onnx-conformance: build  ## ONNX's own tests of its operators: a table in docs/o
 bench: build  ## measurements of bench/
 	@$(CMAKE) -S . -B build -DTESSERA_BENCH=ON >/dev/null && $(NINJA) -C build
 	@if [ -x build/tessera_bench ]; then build/tessera_bench; else echo "bench/cpp has no benchmarks yet"; fi
-	@for script in $(filter-out bench/gpu.py,$(wildcard bench/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(filter-out bench/gpu.py bench/tuning.py,$(wildcard bench/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 # PyTorch, its models, and ONNX Runtime and OpenVINO to compare with: some gigabytes, so only for those who ask for them.
 .venv-torch/.installed: requirements-frameworks.txt .venv/.installed
@@ -165,6 +165,9 @@ bench-torch: build .venv-torch/.installed  ## matmuls beside PyTorch, from a vir
 
 bench-ops: build .venv-torch/.installed  ## single operators beside ONNX Runtime, OpenVINO and PyTorch; a chart in build/
 	@.venv-torch/bin/python bench/ops.py
+
+bench-tuning: build  ## searches beside the schedule rules and beside a random one, models before and after tuning: five minutes each
+	@$(BIN)/python bench/tuning.py
 
 bench-models: build .venv-torch/.installed  ## whole models beside ONNX Runtime, OpenVINO and PyTorch; a chart in build/
 	@.venv-torch/bin/python bench/models.py
