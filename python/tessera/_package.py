@@ -107,13 +107,25 @@ def _is_import(frame: types.FrameType) -> bool:
     return frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == opcode.opmap["IMPORT_FROM"]
 
 
+def _submodule(package: types.ModuleType, name: str) -> types.ModuleType | None:
+    """A submodule that nobody has imported yet: v0.10's packages import most of theirs."""
+    fullname = f"{package.__name__}.{name}"
+    if name.startswith("_") or importlib.machinery.PathFinder.find_spec(fullname, package.__path__) is None:
+        return None
+    try:
+        return importlib.import_module(fullname)
+    except ImportError:  # it needs what is not installed
+        return None
+
+
 def complete(module: types.ModuleType) -> None:
-    """Lets a module find what it lacks: a submodule that is the module itself, names of the package where the module is in
-    the table of submodules, or an error that says what to do."""
+    """Lets a module find what it lacks: its submodules, one that is the module itself, names of the package where the
+    module is in the table of submodules, or an error that says what to do."""
     name_of_module = _TVM + module.__name__[len(_NAME) :]
     prefix = name_of_module + "."
     has_submodules, is_partial = name_of_module in PACKAGE_OF.values(), name_of_module in PACKAGE_OF
-    if not (has_submodules or is_partial or has_missing_names(prefix)):
+    is_package = hasattr(module, "__path__")
+    if not (has_submodules or is_partial or is_package or has_missing_names(prefix)):
         return
     own = module.__dict__.get("__getattr__")
 
@@ -130,6 +142,8 @@ def complete(module: types.ModuleType) -> None:
             package = sys.modules[module.__name__.rpartition(".")[0]]
             if name in package.__dict__:
                 return package.__dict__[name]
+        if is_package and (submodule := _submodule(module, name)) is not None:
+            return submodule
         text = explanation(prefix + name) if not name.startswith("_") else None
         if text is not None and _is_import(sys._getframe(1)):
             raise ImportError(text, name=prefix[:-1])

@@ -7,6 +7,8 @@
 #include "ir/prim/expr.h"
 #include "ir/prim/infix.h"
 #include "ir/structural/object_path.h"
+#include "ir/target/target.h"
+#include "runtime/containers.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -58,6 +60,7 @@ ReprRows containers{
       }
       p << "}";
     },
+    [](ReprPrinter& p, const ShapeTupleNode* shape) { (p << "[").list(shape->values) << "]"; },
     [](ReprPrinter& p, const DictAttrsNode* attrs) { p << attrs->dict; },
     [](ReprPrinter& p, const ObjectPathNode* path) { p << path_text(ObjectPath(path)); },
     [](ReprPrinter& p, const ObjectPathPairNode* pair) {
@@ -77,6 +80,7 @@ ReprRows common_texts{
     [](ReprPrinter& p, const OpNode* op) { p << "Op(" << op->name.str() << ")"; },
     [](ReprPrinter& p, const RangeNode* range) { p << "range(min=" << range->min << ", ext=" << range->extent << ")"; },
     [](ReprPrinter& p, const IRModuleNode* mod) { p << "IRModule(" << mod->functions << ")"; },
+    [](ReprPrinter& p, const TargetKindNode* kind) { p << kind->name.str(); },
     [](ReprPrinter& p, const SourceNameNode* source) { p << "SourceName(" << source->name.str() << ")"; },
     [](ReprPrinter& p, const SpanNode* span) {
       p << "Span(" << span->source_name << ", " << span->line << ", " << span->end_line << ", " << span->column << ", "

@@ -112,4 +112,8 @@ def __getattr__(name: str) -> Any:
         path = library_path("tvm_runtime") or library_path("tessera_runtime")
         globals()["_LIB"] = ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
         return globals()["_LIB"]
+    if name == "__version__":
+        import tessera
+
+        return tessera.__version__
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import tessera._ffi
+from tessera.ir import Map
 from tessera.runtime import Object
 
 from . import _ffi_api
@@ -50,7 +51,7 @@ class Target(Object):
     """
 
     def __init__(self, target: Any, host: Any = None):
-        if not isinstance(target, (dict, str, Target)):
+        if not isinstance(target, (dict, Map, str, Target)):  # a Map is what `export` gives
             raise ValueError(f"a target is a string, a dictionary or a Target, not {type(target).__name__}")
         if host is not None and not isinstance(host, (dict, str, Target)):
             raise ValueError(f"a target host is a string, a dictionary or a Target, not {type(host).__name__}")

@@ -8,6 +8,7 @@
 // Shares are contiguous and depend only on n and the number of tasks.
 
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IRReader/IRReader.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/SourceMgr.h>
@@ -221,6 +222,9 @@ void CodeGen::import_llvm(const std::string& source) {
     throw Error(ValueError) << "pragma_import_llvm: line " << problem.getLineNo() << ": " << problem.getMessage().str();
   other->setTargetTriple(module_->getTargetTriple());
   other->setDataLayout(module_->getDataLayout());
+  // How it was compiled binds nobody: its flags (of position-independent code) may contradict ours.
+  llvm::StripDebugInfo(*other);
+  if (llvm::NamedMDNode* flags = other->getModuleFlagsMetadata()) other->eraseNamedMetadata(flags);
   for (llvm::Function& function : *other) {  // made for this machine, and free to be inlined
     if (function.isDeclaration()) continue;
     function.removeFnAttr(llvm::Attribute::OptimizeNone);

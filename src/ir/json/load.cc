@@ -11,6 +11,7 @@
 #include "ir/json/source.h"
 #include "ir/json/tensor.h"
 #include "ir/op.h"
+#include "ir/span.h"
 #include "ir/target/target.h"
 #include "ir/target/virtual_device.h"
 
@@ -22,15 +23,23 @@ NodeTable<JsonCheck>& checks() {
   return *table;
 }
 
-/// Families stand for their members and are no nodes themselves (a Var is both).
+bool is_attrs(const NodeInfo* node) {
+  for (node = node->parent; node; node = node->parent)
+    if (node == &AttrsNode::info) return true;
+  return false;
+}
+
+/// Families stand for their members and are no nodes themselves. Variables, spans and attributes of operators are both.
 bool is_family(const TypeInfo* type) {
   static const auto* families = [] {
     auto* out = new std::unordered_set<const NodeInfo*>;
     for (const TypeInfo* known : all_types())
-      if (known->node->parent && known->node->parent->role != Role::Var) out->insert(known->node->parent);
+      if (known->node->parent) out->insert(known->node->parent);
     return out;
   }();
-  return families->count(type->node) > 0;
+  const NodeInfo* node = type->node;
+  bool is_node_too = node->role == Role::Var || node == &SpanNode::info || is_attrs(node);
+  return !is_node_too && families->count(node) > 0;
 }
 
 class Reader : JsonSource {

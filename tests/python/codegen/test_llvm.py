@@ -317,3 +317,22 @@ def test_avx512_scales_by_a_power_of_two_in_one_instruction():
     s[B].vectorize(s[B].split(B.op.axis[0], 16)[1])
     text = tessera.build(s, [A, B], "llvm -mcpu=skylake-avx512").get_source("asm")
     assert "vscalefps" in text and "vpslld" not in text
+
+
+@pytest.mark.parametrize("behaviour, name", [(7, "PIC Level"), (8, "PIC Level"), (7, "PIE Level"), (1, "wchar_size")])
+def test_code_that_another_compiler_made_is_imported_whatever_its_flags(behaviour, name):
+    twice = f"""
+      define float @twice(float %x) {{
+        %y = fadd float %x, %x
+        ret float %y
+      }}
+      !llvm.module.flags = !{{!0}}
+      !0 = !{{i32 {behaviour}, !"{name}", i32 1}}
+    """
+    a = te.placeholder((4,), name="a")
+    b = te.compute((4,), lambda i: tir.call_extern("float32", "twice", a[i]), name="b")
+    schedule = te.create_schedule(b.op)
+    schedule[b].pragma(b.op.axis[0], "import_llvm", twice)
+    out = tessera.nd.empty((4,))
+    tessera.build(schedule, [a, b], "llvm")(tessera.nd.array(np.arange(4, dtype="float32")), out)
+    np.testing.assert_array_equal(out.numpy(), [0, 2, 4, 6])

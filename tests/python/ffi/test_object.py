@@ -168,6 +168,7 @@ def test_shapes_are_sequences_equal_by_value():
     shape = ShapeTuple([1, 2, 3])
     assert len(shape) == 3 and shape[-1] == 3 and list(shape) == [1, 2, 3]
     assert shape == ShapeTuple([1, 2, 3]) and shape == (1, 2, 3) and shape != [1, 2]
+    assert str(shape) == "[1, 2, 3]"
     with pytest.raises(IndexError):
         shape[3]
 

@@ -77,3 +77,14 @@ def test_compute_and_schedule_of_a_cpu_package_give_the_reference(kind):
         lambda x, w: package.conv2d_nchw(x, w, 1, 1, 1),
         package.schedule_conv2d_nchw,
     )
+
+
+def test_submodules_need_no_import_of_their_own():
+    program = (
+        "import tessera\n"
+        "assert tessera.relay.frontend.common.infer_shape and tessera._ffi.base.__version__ == tessera.__version__\n"
+        "assert tessera.runtime.profiler_vm.VirtualMachineProfiler\n"
+        "assert not hasattr(tessera.relay.frontend, 'nothing') and not hasattr(tessera.relay, '_nothing')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -129,3 +129,20 @@ def test_config_keys_are_listed_with_their_types():
     configs = tvm.transform.PassContext.list_configs()
     assert configs["tir.noalias"] == {"type": "IntImm"}
     assert configs["tir.UnrollLoop"] == {"type": "tir.transform.UnrollLoopConfig"}
+
+
+def test_passes_and_contexts_tell_what_they_are():
+    @tvm.transform.module_pass(opt_level=1, required=["InferType"])
+    def mine(mod, ctx):
+        return mod
+
+    assert str(mine.info) == (
+        "The meta data of the pass - pass name: mine, opt_level: 1, required passes: [InferType, ]"
+    )
+    assert str(mine) == "Run Module pass: mine at the optimization level 1"
+    assert str(tvm.tir.transform.Simplify()) == "Run Function pass: tir.Simplify at the optimization level 0"
+    assert str(tvm.transform.Sequential([mine, mine], name="both")) == (
+        "Run Sequential pass: both at the optimization level 0. The passes will be executed are: [mine mine ]"
+    )
+    context = tvm.transform.PassContext(opt_level=3, disabled_pass=["FoldConstant"])
+    assert "\topt_level: 3\n" in str(context) and '\tdisabled passes: ["FoldConstant"]\n' in str(context)

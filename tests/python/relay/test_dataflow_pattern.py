@@ -197,3 +197,12 @@ def test_constants_the_pattern_asks_for_stay_inside():
 def test_a_callback_needs_a_pattern():
     with pytest.raises(ValueError, match="needs a pattern"):
         DFPatternCallback().rewrite(var())
+
+
+def test_patterns_print_their_parts():
+    relu = is_op("nn.relu")(wildcard())
+    assert str(relu) == "CallPatternNode(Op(nn.relu), [*])"
+    assert str(relu | is_constant()) == f"AltPattern({relu} | ConstantPattern())"
+    assert str(is_tuple_get_item(is_var("x"), 1)) == "TupleGetItemPatternNode(VarPattern(x), 1)"
+    assert str(wildcard().has_dtype("float32")) == "DataTypePattern(* has dtype float32)"
+    assert str(wildcard().has_attr({"strides": [1]})) == 'AttrPattern(* has attributes {"strides": [1]})'
