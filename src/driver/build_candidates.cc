@@ -118,7 +118,8 @@ std::vector<tune::BuildResult> build_candidates(CandidateForm form, const Array<
   std::vector<tune::BuildResult> out = processes().build(orders, limits.threads, limits.timeout);
   if (is_extended())  // an intrinsic or a code generator of users, which the other process does not know
     for (size_t i = 0; i < out.size(); ++i)
-      if (out[i].error == tune::MeasureError::CompileHost) out[i] = tune::build_here(1, 1, [&](size_t) { here(i); })[0];
+      if (out[i].error == tune::MeasureError::CompileHost && !out[i].has_died)
+        out[i] = tune::build_here(1, 1, [&](size_t) { here(i); })[0];
   return out;
 }
 

@@ -59,7 +59,7 @@ BuildResult BuildProcesses::build_one(const BuildOrder& order, double timeout) {
     const std::string end = process->end();
     if (error.kind() == rpc::RpcTimeoutError)
       return {MeasureError::BuildTimeout, "building it takes longer than " + to_text(timeout) + " s"};
-    return {MeasureError::CompileHost, "the process that built it ended with " + end};
+    return {MeasureError::CompileHost, "the process that built it ended with " + end, 0, true};
   } catch (const std::exception& error) {
     return {MeasureError::CompileHost, error.what()};
   }

@@ -18,6 +18,7 @@ struct BuildResult {
   MeasureError error = MeasureError::None;
   std::string message;
   double seconds = 0;
+  bool has_died = false;  // the process that built it: what it built may end another one too
 };
 
 /// A candidate that is to become the library `path`: `text` makes what the other process is sent, on the thread that sends it.

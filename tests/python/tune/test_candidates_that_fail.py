@@ -73,13 +73,16 @@ def runners():
 
 
 def test_a_build_that_takes_too_long_is_an_error_and_the_others_are_built(tmp_path):
-    results, paths = build([scale(), slow_to_build(), scale(32)], tmp_path, timeout=0.75, threads=1)
+    results, paths = build([scale(), slow_to_build(), scale(32)], tmp_path, timeout=2.0, threads=1)
     assert [each.error for each in results] == [0, MeasureErrorNo.BUILD_TIMEOUT, 0]
-    assert results[1].message == "building it takes longer than 0.75 s" and 0.7 < results[1].seconds < 10
+    assert results[1].message == "building it takes longer than 2 s" and 1.9 < results[1].seconds < 30
     assert [os.path.exists(path) for path in paths] == [True, False, True]
 
 
 def test_a_killed_build_is_an_error_and_another_process_builds_the_next(tmp_path):
+    tvm.ir.register_op_attr(
+        "tests.operator_of_a_user", "tests.attribute", 1
+    )  # builds that fail are tried in this process
     build([scale()], tmp_path)
     idle = {pid: cpu_ticks(pid) for pid in builders()}
     outcome = []
@@ -204,7 +207,7 @@ def test_autotvm_records_builds_that_take_too_long(monkeypatch):
     task, inputs = autotvm_inputs()
     monkeypatch.setattr(sys.modules[__name__], "HANGS", [True])
     option = autotvm.measure_option(
-        autotvm.LocalBuilder(timeout=0.75, n_parallel=1), autotvm.LocalRunner(number=1, repeat=1)
+        autotvm.LocalBuilder(timeout=2.0, n_parallel=1), autotvm.LocalRunner(number=1, repeat=1)
     )
     good, endless, large = autotvm.measure.create_measure_batch(task, option)(inputs)
     assert good.error_no == MeasureErrorNo.NO_ERROR
@@ -237,7 +240,7 @@ def test_auto_scheduler_records_builds_that_take_too_long():
     for axis in list(slow[slow.stages[1].op].iters):
         slow.unroll(slow.stages[1].op, axis)
     inputs = [auto_scheduler.MeasureInput(task, state) for state in (good, slow)]
-    builder = auto_scheduler.LocalBuilder(timeout=0.75, n_parallel=1)
+    builder = auto_scheduler.LocalBuilder(timeout=2.0, n_parallel=1)
     built = builder.build(inputs, verbose=0)
     assert [each.error_no for each in built] == [0, auto_scheduler.measure.MeasureErrorNo.BUILD_TIMEOUT]
     results = auto_scheduler.LocalRunner(number=1, min_repeat_ms=0).run(inputs, built, verbose=0)
