@@ -15,7 +15,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.c' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench-gpu gpu-bundle fuzz onnx-conformance test-frameworks operators-by-framework bench bench-torch bench-ops bench-models bench-tuning format lint build-times wheel docs clean distclean
+.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench-gpu gpu-bundle fuzz onnx-conformance test-frameworks test-ray operators-by-framework bench bench-torch bench-ops bench-models bench-tuning format lint build-times wheel docs clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -155,6 +155,9 @@ else
 test-frameworks: build $(ENVIRONMENT)/.installed
 	@$(ENVIRONMENT)/bin/python -m pytest tests/frameworks/$(patsubst torch,pytorch,$(FRAMEWORK))
 endif
+
+test-ray: build .venv-ray/.installed  ## tuning on a Ray cluster of two workers on this machine
+	@PYTHONPATH=$(CURDIR)/python .venv-ray/bin/python -m pytest tests/python/tune/test_ray.py
 
 operators-by-framework: build $(ENVIRONMENT)/.installed  ## every operator of FRAMEWORK=name against it: docs/operators_by_framework.md
 	@$(ENVIRONMENT)/bin/python tools/framework_operators.py --framework $(FRAMEWORK) --write docs/operators_by_framework.md

@@ -47,8 +47,8 @@ def serve(address: str, workers: int) -> dict[str, Any]:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, ValueError, RuntimeError) as error:
         return {"error": f"there is no Ray cluster at {address}: {error}"}
-    nodes = {node["NodeManagerAddress"] for node in ray.nodes() if node.get("Alive")}
-    host = _LOOPBACK if len(nodes) < 2 else ray.util.get_node_ip_address()
+    nodes = [node["NodeManagerAddress"] for node in ray.nodes() if node.get("Alive")]
+    host = _LOOPBACK if len(set(nodes)) < 2 else ray.util.get_node_ip_address()
     tracker = Tracker(host=host, port=9190, port_end=9999, silent=True)
     key = f"ray-{secrets.token_hex(8)}"
     count = workers or max(1, len(nodes))
