@@ -3,7 +3,17 @@
 import importlib.util
 from pathlib import Path
 
-NEEDS = {"pytorch": "torch", "paddle": "paddle", "caffe": "cv2", "darknet": "cv2"}
+NEEDS = {
+    "caffe": "cv2",
+    "coreml": "coremltools",
+    "darknet": "cv2",
+    "keras": "keras",
+    "mxnet": "mxnet",
+    "paddle": "paddle",
+    "pytorch": "torch",
+    "tensorflow": "tensorflow",
+    "tflite": "tensorflow",
+}
 
 
 def is_installed(module: str) -> bool:

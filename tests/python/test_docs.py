@@ -24,7 +24,7 @@ RUN_ELSEWHERE = {
     "docs/rpc.md": "tests/python/runtime/test_rpc.py",  # it starts and ends the servers
     **{  # they need the framework
         f"docs/tutorials/{name}.md": f"tests/frameworks/{name}/test_{name}_tutorial.py"
-        for name in ("paddle", "pytorch")
+        for name in ("coreml", "keras", "mxnet", "paddle", "pytorch", "tensorflow", "tflite")
     },
 }
 
