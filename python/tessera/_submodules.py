@@ -86,8 +86,8 @@ _ROWS = {
     ),
     "tvm.topi.vision": "nms rcnn reorg ssd",
     "tvm.topi.x86": (
-        "batch_matmul binarize_pack binary_dense bitserial_conv2d bitserial_dense concat conv1d conv2d conv2d_int8 "
-        "conv2d_transpose conv3d conv3d_transpose dense dense_alter_op depthwise_conv2d group_conv2d injective nn pooling "
+        "batch_matmul binarize_pack binary_dense bitserial_conv2d bitserial_dense concat conv1d conv2d conv2d_alter_op "
+        "conv2d_int8 conv2d_transpose conv3d conv3d_transpose dense dense_alter_op depthwise_conv2d group_conv2d injective nn pooling "
         "reduction "
         "roi_align scatter sparse"
     ),

@@ -75,7 +75,10 @@ class GraphModule:
             self._set_input(key, self._converted(key, value))
 
     def _converted(self, key: str | int, value: Any) -> Any:
-        """A value as a tensor for an input: NumPy arrays and numbers take its element type, tensors keep theirs."""
+        """A value as a tensor for an input: NumPy arrays and numbers take its element type, tensors keep theirs.
+
+        As ever in a tensor of bfloat16, uint16 is its bits.
+        """
         if isinstance(value, nd.NDArray):
             return value
         if key not in self._input_types:
@@ -83,7 +86,7 @@ class GraphModule:
             self._input_types[key] = None if known is None else known.dtype  # nobody reads it, or there is none
         array = np.asarray(value)
         dtype = self._input_types[key]
-        return nd.array(array if dtype in (None, str(array.dtype)) else array.astype(dtype))
+        return nd.array(array) if dtype is None else nd.empty(array.shape, dtype).copyfrom(array)
 
     def run(self, **input_dict: Any) -> None:
         """Runs the graph, after setting the inputs given."""

@@ -43,3 +43,10 @@ def test_what_inputs_are_is_told_by_maps(graph):
     shapes, types = graph.get_input_info()
     assert isinstance(shapes, tvm.ir.container.Map) and isinstance(types, tvm.ir.container.Map)
     assert list(shapes["x"]) == [2] and str(types["x"]) == "uint8"
+
+
+def test_bits_are_the_values_of_bfloat16():
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), bfloat16]) { cast(%x, dtype="float32") }'
+    run = relay.create_executor("graph", tvm.parser.fromtext(text)).evaluate()
+    np.testing.assert_array_equal(run(np.array([0x3F80, 0xC000], "uint16")).numpy(), [1, -2])
+    np.testing.assert_array_equal(run(np.array([0.5, 3])).numpy(), [0.5, 3])

@@ -33,6 +33,7 @@ FAMILIES = (
     "quantizelinear_blocked_asymmetric|quantizelinear_int4|dequantizelinear_axis|qlinearmatmul_2D_int8_float32|qlinearconv",
     "resize_downsample_scales_cubic_antialias|resize_tf_crop_and_resize|resize_upsample_sizes_nearest_ceil_half_pixel",
     "gridsample_bicubic|affine_grid_2d|center_crop_pad_crop_and_pad|nonmaxsuppression_two_batches|roialign_mode_max|col2im",
+    "adagrad|adagrad_multiple|adam|adam_multiple|momentum|momentum_multiple|nesterov_momentum",
     "constant_pad|edge_pad|reflect_pad|where_example|cumsum_1d_reverse|nonzero_example|shape_start_1|unsqueeze_axis_1",
 )
 

@@ -143,3 +143,9 @@ def test_the_shape_of_an_array():
     relay.prelude.TensorArrayOps(prelude, "int32").register()
     other = prelude.get_global_var("tensor_array", "int32")(relay.const(4))
     assert relay.prelude.get_tensor_array_shape(other, "int32", prelude) is None
+
+
+def test_the_core_of_the_prelude_has_the_type_of_storage():
+    mod = tvm.IRModule()
+    mod.import_from_std("core.rly")
+    assert mod.get_type("Storage")[0].name_hint == "Storage"

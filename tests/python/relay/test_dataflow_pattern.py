@@ -206,3 +206,15 @@ def test_patterns_print_their_parts():
     assert str(is_tuple_get_item(is_var("x"), 1)) == "TupleGetItemPatternNode(VarPattern(x), 1)"
     assert str(wildcard().has_dtype("float32")) == "DataTypePattern(* has dtype float32)"
     assert str(wildcard().has_attr({"strides": [1]})) == 'AttrPattern(* has attributes {"strides": [1]})'
+
+
+def test_nothing_is_partitioned_where_a_value_inside_leaves():
+    x, w = relay.var("x", shape=(1, 3, 8, 8)), relay.var("w", shape=(4, 3, 3, 3))
+    conv = relay.nn.conv2d(x, w)
+    relu = relay.nn.relu(conv)
+    path = wildcard().has_attr({"TOpPattern": 0})(wildcard())
+    pattern = is_op("add")(wildcard(), wildcard()).dominates(is_op("nn.conv2d")(wildcard(), wildcard()), path)
+    leaves = relay.Tuple([relu + conv, relu])
+    assert tvm.ir.structural_equal(pattern.partition(leaves), leaves)
+    stays = relu + conv
+    assert not tvm.ir.structural_equal(pattern.partition(stays), stays)

@@ -297,3 +297,26 @@ def test_the_lower_guard_of_a_halo_is_a_constant_first():
     assert loops(sch, "B") == [4, 8]
     assert "T.where(2 <= t * 4 + ax0 and" in sch.mod["main"].script()
     computes_the_same(sch, halo, (16,), (16,))
+
+
+@T.prim_func
+def read_by_groups(A: T.Buffer[(16, 8), "float32"], C: T.Buffer[(16,), "float32"]):
+    B = T.alloc_buffer((16, 8))
+    for i, j in T.grid(16, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+    for i, k0, k1 in T.grid(16, 4, 16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            vk = T.axis.reduce(64, k0 * 16 + k1)
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + B[vi, vk // 8]
+
+
+def test_a_tile_computes_the_groups_that_a_part_of_the_reduction_reads():
+    sch = tir.Schedule(read_by_groups)
+    sch.compute_at(sch.get_block("B"), sch.get_loops(sch.get_block("C"))[1])
+    assert loops(sch, sch.get_block("B")) == [16, 4, 2]
+    computes_the_same(sch, read_by_groups, (16, 8), (16,))

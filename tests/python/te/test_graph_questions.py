@@ -1,6 +1,7 @@
 """Questions about graphs of operations: what is read, in which order, around which loops, and inside scans."""
 
 import numpy as np
+import pytest
 import tessera
 from tessera import te
 from tessera.te import schedule
@@ -70,3 +71,16 @@ def test_only_what_depends_on_the_state_is_inside_a_scan():
     result = tessera.nd.array(np.zeros((6, 8), "float32"))
     tessera.build(s, [out], "llvm")(result)
     np.testing.assert_array_equal(result.numpy(), np.cumsum(2.0 * np.add.outer(np.arange(6), np.arange(8)), axis=0))
+
+
+def test_a_stage_of_a_scan_stays_in_its_group():
+    x = te.placeholder((8, 4), name="x")
+    state = te.placeholder((8, 4), name="state")
+    first = te.compute((1, 4), lambda _, i: x[0, i], name="first")
+    twice = te.compute((8, 4), lambda t, i: state[t - 1, i] * 2.0, name="twice")
+    update = te.compute((8, 4), lambda t, i: twice[t, i] + x[t, i], name="update")
+    scan = te.scan(first, update, state)
+    result = te.compute((8, 4), lambda i, j: scan[i, j] + 1.0, name="result")
+    s = te.create_schedule(result.op)
+    with pytest.raises(tessera.TVMError, match="within the same group"):
+        s[twice].compute_at(s[result], result.op.axis[0])

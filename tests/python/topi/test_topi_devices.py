@@ -265,3 +265,14 @@ def test_strategies_under_the_names_of_targets():
         (tessera.target.Target("cuda"), cuda.dense_strategy_cuda),
     ):
         assert isinstance(function(attrs, inputs, out_type, target), relay.op.OpStrategy)
+
+
+def test_rules_of_layouts_lie_where_v0_10_has_them():
+    x, w = relay.var("x", shape=(4, 16)), relay.var("w", shape=(8, 16))
+    module = relay.transform.InferType()(tessera.IRModule.from_expr(relay.Function([x, w], relay.nn.dense(x, w))))
+    with tessera.target.Target("llvm"):
+        wanted = relay.transform.AlterOpLayout()(module)
+        with TempOpAttr("nn.dense", "FTVMAlterOpLayout", topi.x86.dense_alter_op._alter_dense_layout):
+            found = relay.transform.AlterOpLayout()(module)
+    tessera.ir.assert_structural_equal(found, wanted)
+    assert topi.x86.conv2d_alter_op._alter_conv2d_layout is topi.nn.conv2d_alter_layout

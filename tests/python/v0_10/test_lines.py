@@ -81,6 +81,9 @@ SCHEDULES = {
     "compute_at of blockized producers": (
         "schedule/test_tiles.py test_a_tile_runs_the_blocks_of_a_blockized_producer_that_it_needs"
     ),
+    "compute_at of groups": (
+        "schedule/test_tiles.py test_a_tile_computes_the_groups_that_a_part_of_the_reduction_reads"
+    ),
     "guards of consumers": "schedule/test_tiles.py test_the_guard_of_a_consumer_bounds_what_it_needs",
     "lower guards": "schedule/test_tiles.py test_the_lower_guard_of_a_halo_is_a_constant_first",
     "reductions in tiles that overlap": (
@@ -110,6 +113,7 @@ SCHEDULES = {
 
 TENSOR_EXPRESSIONS = {
     "bodies of scans": "te/test_graph_questions.py test_only_what_depends_on_the_state_is_inside_a_scan",
+    "stages stay in the group of their scan": "te/test_graph_questions.py test_a_stage_of_a_scan_stays_in_its_group",
     "te.hybrid is a package": "te/test_graph_questions.py test_words_of_hybrid_scripts",
     "hybrid modules called with tensors": "te/test_hybrid.py test_a_module_called_with_tensors_makes_an_operation",
     "hybrid scripts of lists": "te/test_hybrid.py test_lists_of_tensors_and_constants_are_inputs",
@@ -244,6 +248,7 @@ RELAY = {
     "extents of int64 constants": ("v0_10/test_small_behaviours.py test_a_shape_of_64_bits_gives_extents_of_64_bits"),
     "error types": ("v0_10/test_small_behaviours.py test_errors_of_registration_binding_and_calls_are_of_v0_10s_kind"),
     "names of the Prelude": "op/test_tensor_arrays.py test_functions_of_arrays_are_defined_one_by_one",
+    "the type of storage": "op/test_tensor_arrays.py test_the_core_of_the_prelude_has_the_type_of_storage",
     "FakeQuantizationToInteger": "relay/transform/test_fake_quantization.py test_each_operator_becomes_one_of_integers",
     "rules that fail": "relay/transform/test_fake_quantization.py test_a_rule_that_fails_leaves_the_floats",
     "use_qat": ("relay/transform/test_fake_quantization.py test_what_no_quantize_follows_is_converted_when_asked_for"),
@@ -254,6 +259,7 @@ RELAY = {
         "relay/transform/test_layout_passes.py test_biases_of_blocked_data_follow_other_blocks"
     ),
     "conv2d_alter_layout": ("topi/test_topi_devices.py test_a_program_may_ask_for_the_layout_the_compiler_chooses"),
+    "dense_alter_op": "topi/test_topi_devices.py test_rules_of_layouts_lie_where_v0_10_has_them",
     "inline_once": "relay/test_relay_forms.py test_a_value_used_once_moves_within_its_function",
     "instruments that derive": "ir/test_instrument.py test_an_instrument_may_derive_from_another",
     "no passes, no text": "v0_10/test_small_behaviours.py test_no_passes_take_no_time",
@@ -291,6 +297,9 @@ RELAY = {
     ),
     "parameters of composites": (
         "relay/transform/test_partition_passes.py test_a_composite_function_has_a_parameter_for_each_wildcard"
+    ),
+    "values that leave a pattern": (
+        "relay/test_dataflow_pattern.py test_nothing_is_partitioned_where_a_value_inside_leaves"
     ),
     "FoldConstant of qnn": (
         "relay/transform/test_fold_constant.py test_quantised_constants_are_computed_where_that_is_asked_for"
@@ -344,6 +353,27 @@ MODELS = {
     "contrib.random": "contrib/test_random.py test_random_numbers_are_drawn_at_run_time",
     "contrib.clang": "runtime/test_contrib_helpers.py test_clang_makes_llvm_ir_of_a_text",
     "ONNX values at run time": "frontend/test_onnx_run_time_inputs.py test_pads",
+    "ONNX axes at run time": "frontend/test_onnx_run_time_inputs.py test_squeeze_and_unsqueeze",
+    "ONNX slices at run time": "frontend/test_onnx_run_time_inputs.py test_slice_with_all_its_numbers",
+    "ONNX depth at run time": "frontend/test_onnx_run_time_inputs.py test_one_hot",
+    "ONNX shapes at run time": "frontend/test_onnx_run_time_inputs.py test_eye_and_old_softmax_of_dynamic_shapes",
+    "ONNX optimizers": "frontend/test_onnx_operators.py test_operators_as_onnx_tests_them",
+    "ONNX random numbers": "frontend/test_onnx_run_time_inputs.py test_random_numbers_like_a_tensor",
+    "ONNX seeds": "frontend/test_onnx_run_time_inputs.py test_a_seed_may_be_an_integer",
+    "ONNX MatMulInteger16": "frontend/test_onnx_run_time_inputs.py test_matmul_of_16_bit_integers",
+    "ONNX regions": (
+        "frontend/test_onnx_run_time_inputs.py test_regions_in_half_pixels_with_as_many_samples_as_they_cover"
+    ),
+    "ONNX shapes that win": "frontend/test_onnx_run_time_inputs.py test_a_given_shape_wins_over_the_file",
+    "ONNX shapes of no input": "frontend/test_onnx_run_time_inputs.py test_a_shape_of_an_input_that_is_not_there",
+    "ONNX convert_config": "frontend/test_onnx_run_time_inputs.py test_the_form_of_batched_matmuls",
+    "ONNX LinearRegressor": "frontend/test_onnx_run_time_inputs.py test_linear_regressor_uses_the_first_columns",
+    "bits of bfloat16": "driver/test_graph_inputs.py test_bits_are_the_values_of_bfloat16",
+    "saved programs": "ir/test_json.py test_a_program_of_a_reduction_is_read_back",
+    "flags of imported LLVM": (
+        "codegen/test_llvm.py test_code_that_another_compiler_made_is_imported_whatever_its_flags"
+    ),
+    "passes as text": "ir/test_transform.py test_passes_and_contexts_tell_what_they_are",
 }
 
 GROUPS = [TOOLS, SCRIPTS, SCHEDULES, TENSOR_EXPRESSIONS, ARITHMETIC, LOOP_PASSES, RUNTIME, RELAY, MODELS]

@@ -1,6 +1,8 @@
 """Schedules for CPUs, and the computes they are for."""
 
 from .. import _schedules
+from ..nn import conv2d_alter_layout as _alter_conv2d_layout
+from ..nn import dense_alter_layout as _alter_dense_layout
 from . import tensor_intrin as tensor_intrin
 from . import vnni
 from .vnni import *
