@@ -80,9 +80,7 @@ def test_a_build_that_takes_too_long_is_an_error_and_the_others_are_built(tmp_pa
 
 
 def test_a_killed_build_is_an_error_and_another_process_builds_the_next(tmp_path):
-    tvm.ir.register_op_attr(
-        "tests.operator_of_a_user", "tests.attribute", 1
-    )  # builds that fail are tried in this process
+    tvm.ir.register_op_attr("tests.operator_of_a_user", "tests.attribute", 1)  # what fails is built here, but not this
     build([scale()], tmp_path)
     idle = {pid: cpu_ticks(pid) for pid in builders()}
     outcome = []
