@@ -195,9 +195,9 @@ Expr resized(LayerNode& in, const Expr& x, const Ints& size, const std::string& 
   Ints shape = in.static_shape(x, "another size");
   if (shape.size() < 2) in.invalid("the data is no image");
   Expr out = x;
-  for (int axis : {-2, -1}) {
-    const int64_t extent = shape[shape.size() - static_cast<size_t>(-axis)],
-                  count = size[static_cast<size_t>(axis + 2)];
+  for (size_t i : {0, 1}) {
+    const int axis = static_cast<int>(i) - 2;
+    const int64_t extent = shape[shape.size() - 2 + i], count = size[i];
     if (count < 1 || extent < 1 || count > kMaxWindow) in.invalid("a size is " + std::to_string(count));
     out = sampled(in, out, axis, sampling(in, method, extent, count), extent);
   }

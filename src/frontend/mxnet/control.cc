@@ -65,10 +65,10 @@ Exprs for_each(LayerNode& in) {
   std::vector<Array<Expr>> rows(outputs);
   for (int64_t step = 0; step < steps; ++step) {
     Exprs given(in.size());
-    auto put = [&](int64_t position, Expr value) {
+    auto put = [&](int64_t position, const Expr& value) {
       if (position < 0 || static_cast<size_t>(position) >= given.size())
         in.invalid("its graph has no input " + std::to_string(position));
-      given[static_cast<size_t>(position)] = typed(std::move(value));
+      given[static_cast<size_t>(position)] = typed(value);
     };
     for (size_t i = 0; i < data.size(); ++i) put(data[i], squeeze(slice(in[i], 0, step, step + 1), int_array({0})));
     for (size_t i = 0; i < states.size(); ++i) put(states[i], now[i]);
@@ -86,7 +86,7 @@ Exprs for_each(LayerNode& in) {
 
 /// Every step is written out; after the condition fails, values stay and rows are zeros.
 Exprs while_loop(LayerNode& in) {
-  Fields fields = in.fields();
+  const Fields& fields = in.fields();
   Ints of_condition = fields.integers("cond_input_locs"), of_body = fields.integers("func_input_locs"),
        vars = fields.integers("func_var_locs");
   const int64_t steps = in.integer("max_iterations");
