@@ -57,7 +57,7 @@ Expr bias_of(LayerNode& in) { return in.flag("bias_term", true) ? typed(reshape_
 Exprs convolution(LayerNode& in, bool is_depthwise) {
   Expr weight = in.weight(0);
   std::vector<onnx::Given> windows = windows_of(in, weight);
-  windows.push_back({"group", is_depthwise ? in.static_shape(in[0], "a convolution")[1] : in.integer("group", 1)});
+  windows.emplace_back("group", is_depthwise ? in.static_shape(in[0], "a convolution")[1] : in.integer("group", 1));
   return {apply(in, "Conv", {in[0], weight, bias_of(in)}, windows)};
 }
 Exprs plain_convolution(LayerNode& in) { return convolution(in, false); }
@@ -65,7 +65,7 @@ Exprs depthwise_convolution(LayerNode& in) { return convolution(in, true); }
 Exprs deconvolution(LayerNode& in) {
   Expr weight = in.weight(0);
   std::vector<onnx::Given> windows = windows_of(in, weight);
-  windows.push_back({"group", in.integer("group", 1)});
+  windows.emplace_back("group", in.integer("group", 1));
   return {apply(in, "ConvTranspose", {in[0], weight, bias_of(in)}, windows)};
 }
 
@@ -86,7 +86,7 @@ Exprs pooling(LayerNode& in) {
       {"pads", both_sides(extents(in, "pad", "pad", spatial, 0))},
       {"ceil_mode", rounds_up}};
   if (method == "MAX") return {apply(in, "MaxPool", {in[0]}, windows)};
-  windows.push_back({"count_include_pad", 1});
+  windows.emplace_back("count_include_pad", 1);
   return {apply(in, "AveragePool", {in[0]}, windows)};
 }
 

@@ -86,7 +86,7 @@ Exprs convolution(LayerNode& in) {
   return in_order(in, [&](const Expr& x) {
     Expr weight = has_channels_last(in) ? channels_second(in, in[1]) : in[1];
     std::vector<onnx::Given> windows = windows_of(in, x).given();
-    windows.push_back({"group", in.integer("group", 1)});
+    windows.emplace_back("group", in.integer("group", 1));
     return apply(in, "Conv", {x, weight, in.has(2) ? in[2] : Expr()}, windows);
   });
 }
@@ -94,8 +94,8 @@ Exprs transposed_convolution(LayerNode& in) {
   return in_order(in, [&](const Expr& x) {
     Expr weight = has_channels_last(in) ? channels_second(in, in[1]) : in[1];
     std::vector<onnx::Given> windows = windows_of(in, x).given();
-    windows.push_back({"group", in.integer("group", 1)});
-    windows.push_back({"output_padding", std::vector<int64_t>(extents(in, "adj", in.spatial(x), 0))});
+    windows.emplace_back("group", in.integer("group", 1));
+    windows.emplace_back("output_padding", std::vector<int64_t>(extents(in, "adj", in.spatial(x), 0)));
     return apply(in, "ConvTranspose", {x, weight, in.has(2) ? in[2] : Expr()}, windows);
   });
 }
@@ -110,8 +110,8 @@ Exprs pool(LayerNode& in, const char* op) {
       return is_max ? reduce("max", x, int_array(axes), true) : mean(x, int_array(axes), true);
     }
     std::vector<onnx::Given> windows = windows_of(in, x).given();
-    windows.push_back({"ceil_mode", in.integer("legacy_pad", 0) == kAsCaffe});
-    if (!is_max) windows.push_back({"count_include_pad", in.flag("count_include_pad")});
+    windows.emplace_back("ceil_mode", in.integer("legacy_pad", 0) == kAsCaffe);
+    if (!is_max) windows.emplace_back("count_include_pad", in.flag("count_include_pad"));
     return apply(in, op, {x}, windows);
   });
 }

@@ -102,13 +102,13 @@ Exprs convolution_layer(LayerNode& in) {
                                    {"dilations", dilations},
                                    {"group", std::max<int64_t>(in.integer("nGroups", 1), 1)}};
     if (!is_transposed) {
-      given.push_back({"pads", padding_around(in, x, kernel, strides, dilations)});
+      given.emplace_back("pads", padding_around(in, x, kernel, strides, dilations));
       return apply(in, "Conv", {x, weights, bias}, given);
     }
     Ints pads = borders(in, in.fields().object("valid").object("paddingAmounts")), added(2, 0);
     fit_transposed(in, x, kernel, strides, &pads, &added);
-    given.push_back({"pads", pads});
-    given.push_back({"output_padding", added});
+    given.emplace_back("pads", pads);
+    given.emplace_back("output_padding", added);
     return apply(in, "ConvTranspose", {x, weights, bias}, given);
   })};
 }
@@ -134,7 +134,7 @@ Exprs pooling_layer(LayerNode& in) {
     std::vector<onnx::Given> given{
         {"kernel_shape", kernel}, {"strides", strides}, {"pads", pads}, {"ceil_mode", reaches_last}};
     if (type == "MAX") return apply(in, "MaxPool", {x}, given);
-    given.push_back({"count_include_pad", type == "L2" || !in.flag("avgPoolExcludePadding")});
+    given.emplace_back("count_include_pad", type == "L2" || !in.flag("avgPoolExcludePadding"));
     Expr out = apply(in, "AveragePool", {squared(x)}, given);
     if (type == "AVERAGE") return out;
     return sqrt(multiply(out, make_scalar(static_cast<double>(kernel[0] * kernel[1]), in.dtype(x))));

@@ -94,7 +94,7 @@ class GraphImporter {
 
  protected:
   /// What an importer does to values as they enter and leave, and to each node.
-  virtual Expr entering(const GraphInput& input, Expr value) { return value; }
+  virtual Expr entering(const GraphInput& /*input*/, Expr value) { return value; }
   virtual Expr leaving(Expr value) { return value; }
   virtual Exprs convert(const GraphNode& node, const LayerConverter& converter, Exprs inputs);
 

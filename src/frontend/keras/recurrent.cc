@@ -89,9 +89,9 @@ Exprs one_direction(KerasLayer& in, const std::string& name, const Fields& confi
   activations.add(in, config, "activation", "tanh");
   if (kind.states == 2) activations.add(in, config, "activation", "tanh");
   std::vector<onnx::Given> attributes{{"hidden_size", units}, {"activations", activations.names}};
-  if (!activations.alphas.empty()) attributes.push_back({"activation_alpha", activations.alphas});
-  if (!activations.betas.empty()) attributes.push_back({"activation_beta", activations.betas});
-  if (resets_after) attributes.push_back({"linear_before_reset", 1});
+  if (!activations.alphas.empty()) attributes.emplace_back("activation_alpha", activations.alphas);
+  if (!activations.betas.empty()) attributes.emplace_back("activation_beta", activations.betas);
+  if (resets_after) attributes.emplace_back("linear_before_reset", 1);
   for (Expr& one : inputs)
     if (one.defined()) typed(one);
   std::vector<Expr> made = onnx::apply_all(in, kind.op, inputs, attributes, kind.states + 1);

@@ -271,8 +271,9 @@ Exprs rnn(LayerNode& in) {
     std::vector<onnx::Given> attributes{{"hidden_size", hidden},
                                         {"direction", directions == 2 ? "bidirectional" : "forward"}};
     if (mode.activation)
-      attributes.push_back({"activations", std::vector<std::string>(static_cast<size_t>(directions), mode.activation)});
-    if (gates == 3) attributes.push_back({"linear_before_reset", 1});
+      attributes.emplace_back("activations",
+                              std::vector<std::string>(static_cast<size_t>(directions), mode.activation));
+    if (gates == 3) attributes.emplace_back("linear_before_reset", 1);
     std::vector<Expr> made = onnx::apply_all(in, mode.op, inputs, attributes, mode.states + 1);
     x = typed(reshape_to(transpose(made.at(0), int_array({0, 2, 1, 3})), {shape[0], shape[1], directions * hidden}));
     for (size_t i = 0; i < mode.states; ++i) states[i].push_back(made.at(i + 1));

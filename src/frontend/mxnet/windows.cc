@@ -96,23 +96,23 @@ Exprs pooled(LayerNode& in) {
   const std::string convention = in.text("pooling_convention", "valid");
   std::vector<onnx::Given> attributes{{"kernel_shape", kernel},
                                       {"strides", std::vector<int64_t>(in.integers("stride", spatial, 1))}};
-  if (convention == "same") attributes.push_back({"auto_pad", "SAME_UPPER"});
-  else attributes.push_back({"pads", both_sides(in.integers("pad", spatial, 0))});
-  if (convention == "full") attributes.push_back({"ceil_mode", 1});
+  if (convention == "same") attributes.emplace_back("auto_pad", "SAME_UPPER");
+  else attributes.emplace_back("pads", both_sides(in.integers("pad", spatial, 0)));
+  if (convention == "full") attributes.emplace_back("ceil_mode", 1);
   if (kind == "max") return finish(apply(in, "MaxPool", {x}, attributes));
   if (kind == "lp") {
-    attributes.push_back({"p", in.integer("p_value", 2)});
+    attributes.emplace_back("p", in.integer("p_value", 2));
     return finish(apply(in, "LpPool", {x}, attributes));
   }
   const bool counts = in.flag("count_include_pad", true);
   if (kind == "sum") {
-    attributes.push_back({"p", 1});  // of numbers of one sign; others as their difference
+    attributes.emplace_back("p", 1);  // of numbers of one sign; others as their difference
     Expr zero = make_scalar(0, in.dtype(x));
     return finish(subtract(apply(in, "LpPool", {maximum(x, zero)}, attributes),
                            apply(in, "LpPool", {negative(minimum(x, zero))}, attributes)));
   }
   if (kind != "avg") in.unsupported("a pool of the kind " + kind);
-  attributes.push_back({"count_include_pad", counts});
+  attributes.emplace_back("count_include_pad", counts);
   return finish(apply(in, "AveragePool", {x}, attributes));
 }
 

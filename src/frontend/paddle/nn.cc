@@ -122,7 +122,7 @@ LayerConverter norm_of_channels(const char* op) {
     Expr scale = or_ones(in, "Scale", {*channels}, in.dtype(x), 1),
          bias = or_ones(in, "Bias", {*channels}, in.dtype(x), 0);
     std::vector<onnx::Given> attributes{{"epsilon", in.number("epsilon", 1e-5)}};
-    if (in.fields().has("groups")) attributes.push_back({"num_groups", in.integer("groups")});
+    if (in.fields().has("groups")) attributes.emplace_back("num_groups", in.integer("groups"));
     Expr out = typed(apply(in, op, {x, scale, bias}, attributes));
     return only(in, is_last ? channels_last(in, out) : out, "Y");
   };

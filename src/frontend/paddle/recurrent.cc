@@ -73,8 +73,9 @@ Exprs rnn(LayerNode& in) {
     std::vector<onnx::Given> attributes{{"hidden_size", hidden},
                                         {"direction", directions == 2 ? "bidirectional" : "forward"}};
     if (mode.activation)
-      attributes.push_back({"activations", std::vector<std::string>(static_cast<size_t>(directions), mode.activation)});
-    if (mode.gates.size() == 3) attributes.push_back({"linear_before_reset", 1});
+      attributes.emplace_back("activations",
+                              std::vector<std::string>(static_cast<size_t>(directions), mode.activation));
+    if (mode.gates.size() == 3) attributes.emplace_back("linear_before_reset", 1);
     std::vector<Expr> made = onnx::apply_all(in, mode.op, inputs, attributes, mode.states + 1);
     // (steps, directions, batch, hidden): the directions beside each other
     Expr turned = typed(transpose(made.at(0), int_array({0, 2, 1, 3})));

@@ -25,7 +25,7 @@ struct Data {
   Data(const LayerNode& in, const char* slot) : is_last(has_channels_last(in)) {
     x = is_last ? channels_second(in, in.slot(slot)) : in.slot(slot);
   }
-  Expr back(const LayerNode& in, Expr out) const { return is_last ? channels_last(in, typed(std::move(out))) : out; }
+  Expr back(const LayerNode& in, const Expr& out) const { return is_last ? channels_last(in, typed(out)) : out; }
 };
 
 /// Begins, then ends: one number a dimension stands for both, two for one each ("top, bottom, left, right").
@@ -51,9 +51,9 @@ std::vector<int64_t> pads_of(const LayerNode& in, size_t spatial, bool is_last) 
 /// The padding of convolutions and pools as ONNX says it.
 void add_padding(const LayerNode& in, size_t spatial, bool is_last, std::vector<onnx::Given>* attributes) {
   const std::string kind = in.text("padding_algorithm", "EXPLICIT");
-  if (kind == "SAME") attributes->push_back({"auto_pad", "SAME_UPPER"});
-  else if (kind == "VALID") attributes->push_back({"auto_pad", "VALID"});
-  else attributes->push_back({"pads", pads_of(in, spatial, is_last)});
+  if (kind == "SAME") attributes->emplace_back("auto_pad", "SAME_UPPER");
+  else if (kind == "VALID") attributes->emplace_back("auto_pad", "VALID");
+  else attributes->emplace_back("pads", pads_of(in, spatial, is_last));
 }
 
 /// "SAME" knows no dilation.
@@ -142,7 +142,7 @@ Exprs pooled(LayerNode& in) {
                                       {"strides", std::vector<int64_t>(in.integers("strides", spatial, 1))},
                                       {"ceil_mode", in.flag("ceil_mode")}};
   add_padding(in, spatial, data.is_last, &attributes);
-  if (!is_max) attributes.push_back({"count_include_pad", !in.flag("exclusive", true)});
+  if (!is_max) attributes.emplace_back("count_include_pad", !in.flag("exclusive", true));
   return finish(apply(in, is_max ? "MaxPool" : "AveragePool", {data.x}, attributes));
 }
 

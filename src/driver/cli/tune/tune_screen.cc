@@ -22,7 +22,8 @@ volatile sig_atomic_t interrupts = 0;
 struct sigaction before_interrupt;
 
 void note_interrupt(int signal) {
-  if (++interrupts < 2) return;
+  interrupts = interrupts + 1;
+  if (interrupts < 2) return;
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }

@@ -146,7 +146,7 @@ Values unpack(Operation& in) {
   return out;
 }
 
-Values parts_of(Operation& in, const Expr& x, int axis, const std::vector<int64_t>& sizes) {
+Values parts_of(const Expr& x, int axis, const std::vector<int64_t>& sizes) {
   if (sizes.size() == 1) return {x};
   std::vector<int64_t> begins;
   int64_t at = 0;
@@ -170,7 +170,7 @@ Values split_op(Operation& in) {
   }
   if (*extent % count)
     in.invalid(std::to_string(*extent) + " elements cannot be split into " + std::to_string(count) + " equal parts");
-  return parts_of(in, in[1], axis, std::vector<int64_t>(static_cast<size_t>(count), *extent / count));
+  return parts_of(in[1], axis, std::vector<int64_t>(static_cast<size_t>(count), *extent / count));
 }
 
 Values split_v(Operation& in) {
@@ -187,7 +187,7 @@ Values split_v(Operation& in) {
   if (rest) *rest = *extent - known;
   if (sizes.empty() || (extent && (rest ? *rest < 0 : known != *extent)))
     in.invalid("the sizes of the parts do not add up");
-  return parts_of(in, in[0], axis, sizes);
+  return parts_of(in[0], axis, sizes);
 }
 
 Values tile_op(Operation& in) {

@@ -109,14 +109,14 @@ Expr element_at(Operation& in, const List& list, const Expr& index) { return tak
 Values get_item(Operation& in) { return {element_at(in, list_of(in, 0), in.scalar(1))}; }
 Values set_item(Operation& in) { return {Value::of(with_element(in, list_of(in, 0), in[1], in[2]))}; }
 
-Value pushed(Operation& in, const List& list, const Expr& element) {
+Value pushed(const List& list, const Expr& element) {
   List out = list;
   const Expr row = expand_dims(element, 0);
   if (list.stacked.defined()) out.stacked = concatenate({list.stacked, row}, 0);
   else out.stacked = row;
   return Value::of(out);
 }
-Values push_back(Operation& in) { return {pushed(in, list_of(in, 0), in[1])}; }
+Values push_back(Operation& in) { return {pushed(list_of(in, 0), in[1])}; }
 
 Values pop_back(Operation& in) {
   List list = list_of(in, 0);
@@ -210,7 +210,7 @@ Values array_write(Operation& in) {
   std::optional<std::vector<int64_t>> length, index = in.constant_ints(in[1]);
   if (!list.stacked.defined()) length = in.constant_ints(list.length);
   else if (const int64_t* rows = as_int(in.shape(list.stacked)[0])) length = std::vector<int64_t>{*rows};
-  if (length && index && (*index)[0] == (*length)[0]) return {pushed(in, list, in[2])};  // an array that grows
+  if (length && index && (*index)[0] == (*length)[0]) return {pushed(list, in[2])};  // an array that grows
   return {Value::of(with_element(in, list, in[1], in[2]))};
 }
 Values array_gather(Operation& in) {
