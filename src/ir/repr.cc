@@ -7,7 +7,7 @@
 #include "ir/prim/expr.h"
 #include "ir/prim/infix.h"
 #include "ir/structural/object_path.h"
-#include "ir/target/target.h"
+#include "ir/target/virtual_device.h"
 #include "runtime/containers.h"
 #include "runtime/registry.h"
 
@@ -68,6 +68,23 @@ ReprRows containers{
     },
 };
 
+/// VirtualDevice(device_type=1, virtual_device_id=0), with what is said of it
+void print_virtual_device(ReprPrinter& p, const VirtualDeviceNode* device) {
+  p << "VirtualDevice(";
+  const char* separator = "";
+  auto part = [&](const char* name) -> ReprPrinter& {
+    p << separator << name << "=";
+    separator = ", ";
+    return p;
+  };
+  if (is_open(device)) p << "?";
+  if (device->device_type_int >= 0) part("device_type") << device->device_type_int;
+  if (device->virtual_device_id >= 0) part("virtual_device_id") << device->virtual_device_id;
+  if (device->target) part("target") << device->target;
+  if (!device->memory_scope.str().empty()) part("memory_scope") << "'" << device->memory_scope.str() << "'";
+  p << ")";
+}
+
 ReprRows common_texts{
     [](ReprPrinter& p, const PrimType* type) { p << type->dtype.str(); },
     [](ReprPrinter& p, const PointerType* type) {
@@ -81,6 +98,7 @@ ReprRows common_texts{
     [](ReprPrinter& p, const RangeNode* range) { p << "range(min=" << range->min << ", ext=" << range->extent << ")"; },
     [](ReprPrinter& p, const IRModuleNode* mod) { p << "IRModule(" << mod->functions << ")"; },
     [](ReprPrinter& p, const TargetKindNode* kind) { p << kind->name.str(); },
+    print_virtual_device,
     [](ReprPrinter& p, const SourceNameNode* source) { p << "SourceName(" << source->name.str() << ")"; },
     [](ReprPrinter& p, const SpanNode* span) {
       p << "Span(" << span->source_name << ", " << span->line << ", " << span->end_line << ", " << span->column << ", "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from .._ffi.registry import register_object
@@ -42,14 +42,14 @@ class PassContext(Object):
     def __init__(
         self,
         opt_level: int = 2,
-        required_pass: Sequence[str] | None = None,
-        disabled_pass: Sequence[str] | None = None,
+        required_pass: Collection[str] | None = None,
+        disabled_pass: Collection[str] | None = None,
         instruments: Sequence[Any] | None = None,
         config: dict[str, Any] | None = None,
     ):
         for name, value in (("required_pass", required_pass), ("disabled_pass", disabled_pass)):
-            if value is not None and not isinstance(value, (list, tuple)):
-                raise TypeError(f"{name} is expected to be a list, tuple or None, got {type(value).__name__}")
+            if value is not None and not isinstance(value, (list, tuple, set, frozenset)):
+                raise TypeError(f"{name} is expected to be a list, tuple, set or None, got {type(value).__name__}")
         if instruments is not None and not isinstance(instruments, (list, tuple)):
             raise TypeError(f"instruments is expected to be a list, tuple or None, got {type(instruments).__name__}")
         self.__init_handle_by_constructor__(

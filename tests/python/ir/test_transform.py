@@ -146,3 +146,10 @@ def test_passes_and_contexts_tell_what_they_are():
     )
     context = tvm.transform.PassContext(opt_level=3, disabled_pass=["FoldConstant"])
     assert "\topt_level: 3\n" in str(context) and '\tdisabled passes: ["FoldConstant"]\n' in str(context)
+
+
+def test_passes_are_named_by_a_list_or_a_set():
+    assert list(tvm.transform.PassContext(required_pass={"FastMath"}).required_pass) == ["FastMath"]
+    assert list(tvm.transform.PassContext(disabled_pass=("FastMath",)).disabled_pass) == ["FastMath"]
+    with pytest.raises(TypeError, match="disabled_pass is expected to be a list, tuple, set or None, got str"):
+        tvm.transform.PassContext(disabled_pass="FastMath")

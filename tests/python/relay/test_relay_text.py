@@ -413,3 +413,12 @@ def test_a_free_variable_without_a_type_has_none():
     expr = tessera.parser.parse_expr('#[version = "0.0.5"]\nfree_var %x;\nexp(%x)')
     assert expr.args[0].type_annotation is None
     tessera.ir.assert_structural_equal(expr, tessera.relay.exp(tessera.relay.var("x")), map_free_vars=True)
+
+
+def test_devices_are_told_where_no_metadata_is_shown():
+    x = relay.var("x", shape=(2,))
+    text = relay.Function([x], relay.annotation.on_device(relay.exp(x), tvm.cpu(0))).astext(show_meta_data=False)
+    assert "on_device(%0, virtual_device=VirtualDevice(device_type=1, virtual_device_id=0))" in text
+    assert str(tvm.target.VirtualDevice(tvm.cpu(), memory_scope="global")) == (
+        "VirtualDevice(device_type=1, virtual_device_id=0, memory_scope='global')"
+    )
