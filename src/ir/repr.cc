@@ -98,6 +98,7 @@ ReprRows common_texts{
     [](ReprPrinter& p, const RangeNode* range) { p << "range(min=" << range->min << ", ext=" << range->extent << ")"; },
     [](ReprPrinter& p, const IRModuleNode* mod) { p << "IRModule(" << mod->functions << ")"; },
     [](ReprPrinter& p, const TargetKindNode* kind) { p << kind->name.str(); },
+    [](ReprPrinter& p, const TargetNode* target) { p << Target(target).str(); },
     print_virtual_device,
     [](ReprPrinter& p, const SourceNameNode* source) { p << "SourceName(" << source->name.str() << ")"; },
     [](ReprPrinter& p, const SpanNode* span) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from .._ffi.registry import register_object
@@ -12,6 +13,15 @@ from .base import make_node
 __all__ = ["Attrs", "DictAttrs", "make_node"]
 
 
+@dataclass(frozen=True)
+class AttrFieldInfo:
+    """What is known of an attribute: its name, and the type of the value it has."""
+
+    name: str
+    type_info: str
+    description: str = ""
+
+
 @register_object("Attrs")
 class Attrs(Object):
     """Attributes with fixed names."""
@@ -19,6 +29,10 @@ class Attrs(Object):
     def keys(self) -> list[str]:
         """Names of the attributes."""
         return self._field_names()
+
+    def list_field_info(self) -> list[AttrFieldInfo]:
+        """The attributes in their order."""
+        return [AttrFieldInfo(name, type(getattr(self, name)).__name__) for name in self._field_names()]
 
     def get_int_tuple(self, key: str) -> tuple[int, ...]:
         """A list of numbers as a tuple."""

@@ -282,3 +282,9 @@ def test_a_field_can_be_read_past_the_class(x):
     assert var.name == "other" and var._field("name") == "x"
     with pytest.raises(AttributeError, match="its fields are"):
         var._field("nonesuch")
+
+
+def test_attributes_list_their_fields():
+    fields = tessera.relay.sum(tessera.relay.var("x", shape=(2,)), axis=0, keepdims=True).attrs.list_field_info()
+    assert [field.name for field in fields] == ["axis", "keepdims", "exclude"]
+    assert [field.type_info for field in fields] == ["Array", "int", "int"]

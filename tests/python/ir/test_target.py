@@ -1,7 +1,8 @@
 """Targets as scripts write them, and as they print."""
 
 import pytest
-from tessera.target import Target
+import tessera
+from tessera.target import Target, VirtualDevice
 
 
 def test_what_a_target_exports_is_a_target():
@@ -17,3 +18,8 @@ def test_a_kind_prints_as_its_name():
 def test_a_number_is_no_target():
     with pytest.raises(ValueError, match="a target is a string"):
         Target(3)
+
+
+def test_a_virtual_device_prints_its_target_as_text():
+    device = VirtualDevice(tessera.cpu(), Target("llvm -mcpu=skylake"))
+    assert str(device) == (f"VirtualDevice(device_type=1, virtual_device_id=0, target={Target('llvm -mcpu=skylake')})")
