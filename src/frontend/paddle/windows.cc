@@ -118,7 +118,7 @@ Exprs pooled(LayerNode& in) {
   const std::string kind = in.text("pooling_type", "max");
   if (kind != "max" && kind != "avg") in.unsupported("a pool of the kind " + kind);
   const bool is_max = kind == "max";
-  auto finish = [&](Expr out) { return only(in, data.back(in, std::move(out)), "Out"); };
+  auto finish = [&](const Expr& out) { return only(in, data.back(in, out), "Out"); };
   Ints size = known_ints(in, "ksize");
   if (size.size() == 1) size = Ints(spatial, size[0]);
   const bool is_adaptive = in.flag("adaptive");
