@@ -143,6 +143,14 @@ def test_dropout_in_training_keeps_what_numpy_would():
     np.testing.assert_allclose(got, mask / np.float32(0.75), rtol=1e-6)
 
 
+def test_dropout_in_training_without_a_seed_keeps_some():
+    x = np.ones((100, 100), "float32")
+    got, _ = run("Dropout", {"x": x, "r": np.array(0.25, "float32"), "t": np.array(True)}, TensorProto.FLOAT)
+    kept = got != 0
+    np.testing.assert_allclose(got[kept], 1 / 0.75, rtol=1e-6)
+    assert 0.7 < kept.mean() < 0.8
+
+
 @pytest.mark.parametrize("op", ["RandomUniform", "RandomNormal"])
 def test_random_numbers_of_a_seed_are_numpys(op):
     got, _ = run(op, {}, TensorProto.FLOAT, shape=[4, 5], seed=7.0)

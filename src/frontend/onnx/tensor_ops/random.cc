@@ -133,8 +133,7 @@ Values dropout(Operation& in) {
     return {x, in.version() >= 10 && in.wants(1) ? cast(kept, DataType::Bool()) : kept};
   }
   if (ratio < 0 || ratio >= 1) in.invalid("the ratio is at least 0 and less than 1");
-  if (!in.has_attribute("seed")) in.unsupported("training without a seed");
-  Generator generator(static_cast<uint32_t>(in.integer("seed")));
+  Generator generator(seed_of(in));
   DataType dtype = in.dtype(x);
   NDArray mask = drawn(in, in.static_shape(x, "training"), DataType::Bool(),
                        [&] { return generator.uniform() >= ratio ? 1.0 : 0.0; });
