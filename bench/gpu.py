@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Kernels on a GPU beside PyTorch's, by turns: rows, transposes, matmuls, convolutions.
+"""Kernels on a GPU beside PyTorch's, by turns: rows, transposes, matmuls, convolutions, attention, top-k, chosen boxes.
 
     python bench/gpu.py                                    # PyTorch and Tessera in this interpreter
     python3 bench/gpu.py --ours 'gpu-bundle/python3'       # Tessera in another one, as tools/gpu_bundle.py packs it
@@ -31,6 +31,7 @@ from typing import Any
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int8": 1, "int32": 4}
 SHORT = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8"}
 SAMPLES = 4096
+IOU = 0.5  # of boxes that exclude each other
 ROUND_SECONDS = 0.03  # each side of a round runs about this long
 
 
@@ -52,11 +53,16 @@ def gemm(n: int, dtype: str, out: str | None = None, m: int = 0) -> dict[str, An
     )
 
 
-def conv(name: str, n: int, c: int, size: int, out: int, kernel: int, dtype: str, layout: str) -> dict[str, Any]:
+def conv(
+    name: str, n: int, c: int, size: int, out: int, kernel: int, dtype: str, layout: str, groups: int = 1
+) -> dict[str, Any]:
     data = [n, size, size, c] if layout == "NHWC" else [n, c, size, size]
-    weight = [kernel, kernel, c, out] if layout == "NHWC" else [out, c, kernel, kernel]
-    flops = 2.0 * n * out * size * size * c * kernel * kernel
-    return case(name, "conv2d", [data, weight], dtype, flops, layout=layout, kernel=kernel, channels=out)
+    each = c // groups
+    weight = [kernel, kernel, each, out] if layout == "NHWC" else [out, each, kernel, kernel]
+    if layout == "NHWC" and groups == c > 1:  # HWOI
+        weight = [kernel, kernel, out, each]
+    flops = 2.0 * n * out * size * size * each * kernel * kernel
+    return case(name, "conv2d", [data, weight], dtype, flops, layout=layout, kernel=kernel, channels=out, groups=groups)
 
 
 CASES = [
@@ -85,6 +91,15 @@ CASES = [
     conv("conv3x3_256_f16_nhwc", 32, 256, 28, 256, 3, "float16", "NHWC"),
     conv("conv3x3_f32_nchw", 32, 64, 56, 64, 3, "float32", "NCHW"),
     conv("conv1x1_f16_nhwc", 32, 256, 56, 64, 1, "float16", "NHWC"),
+    conv("depthwise3x3_f16_nhwc", 32, 144, 56, 144, 3, "float16", "NHWC", groups=144),
+    conv("depthwise3x3_f32_nchw", 32, 144, 56, 144, 3, "float32", "NCHW", groups=144),
+    case("attention_bf16", "attention", [[128, 4096, 128]] * 3, "bfloat16", 4.0 * 128 * 4096 * 4096 * 128),
+    case("topk_10_64x50257", "topk", [[64, 50257]], k=10),
+    case("topk_100_64x50257", "topk", [[64, 50257]], k=100),
+    case("sort_64x50257", "topk", [[64, 50257]], k=50257),
+    case("cumsum_64x50257", "cumsum", [[64, 50257]]),
+    case("nms_1000", "nms", [[1, 1000, 4], [1, 1, 1000]]),
+    case("nms_5000", "nms", [[1, 5000, 4], [1, 1, 5000]]),
 ]
 
 
@@ -92,7 +107,9 @@ def moved_bytes(c: dict[str, Any]) -> int:
     """What has to be read and written once."""
     inputs = sum(math.prod(shape) for shape in c["shapes"]) * BYTES[c["dtype"]]
     first = math.prod(c["shapes"][0])
-    outputs = {"softmax": first, "layer_norm": first, "transpose": first, "relu_add": first}.get(c["op"], 0)
+    outputs = {"softmax": first, "layer_norm": first, "transpose": first, "relu_add": first, "cumsum": first}.get(
+        c["op"], 0
+    )
     if c["op"] == "sum" and c["axis"] is not None:
         outputs = first // c["shapes"][0][c["axis"]]
     return inputs + outputs * BYTES[c["dtype"]]
@@ -120,6 +137,18 @@ def relay_of(c: dict[str, Any]) -> Any:
         body = relay.nn.dense(x[0], x[1], out_dtype=c.get("out") or "")
     elif op == "batch_matmul":
         body = relay.nn.batch_matmul(x[0], x[1])
+    elif op == "attention":
+        scores = relay.nn.batch_matmul(x[0], x[1]) * relay.cast(relay.const(c["shapes"][0][-1] ** -0.5), c["dtype"])
+        body = relay.nn.batch_matmul(relay.nn.softmax(scores), x[2], transpose_b=False)
+    elif op == "topk":
+        body = relay.topk(x[0], c["k"], axis=-1, dtype="int64").astuple()
+    elif op == "cumsum":
+        body = relay.cumsum(x[0], axis=-1)
+    elif op == "nms":
+        chosen = relay.vision.all_class_non_max_suppression(
+            x[0], x[1], relay.const(-1, "int64"), relay.const(IOU), relay.const(float("-inf"))
+        )
+        body = relay.Tuple([relay.take(chosen[0], relay.const(2, "int64"), axis=1), chosen[1]])
     else:
         body = relay.nn.conv2d(
             x[0],
@@ -127,8 +156,9 @@ def relay_of(c: dict[str, Any]) -> Any:
             padding=c["kernel"] // 2,
             channels=c["channels"],
             kernel_size=c["kernel"],
+            groups=c["groups"],
             data_layout=c["layout"],
-            kernel_layout="HWIO" if c["layout"] == "NHWC" else "OIHW",
+            kernel_layout="OIHW" if c["layout"] == "NCHW" else "HWIO" if c["groups"] == 1 else "HWOI",
         )
     return relay.Function(x, body)
 
@@ -137,6 +167,10 @@ def inputs_of(c: dict[str, Any]) -> list[Any]:
     import numpy as np
 
     rng = np.random.default_rng(len(c["name"]))
+    if c["op"] == "nms":  # boxes of an image of 1000 x 1000, most of them overlap some others
+        first, size = rng.uniform(0, 1000, (c["shapes"][0][1], 2)), rng.uniform(10, 200, (c["shapes"][0][1], 2))
+        boxes = np.concatenate([first, first + size], 1).astype("float32").reshape(c["shapes"][0])
+        return [boxes, rng.permutation(c["shapes"][1][2]).astype("float32").reshape(c["shapes"][1])]
     out = []
     for shape in c["shapes"]:
         block = rng.random(min(math.prod(shape), 1 << 22), dtype="float32") - np.float32(0.5)
@@ -254,13 +288,27 @@ def torch_function(torch: Any, c: dict[str, Any], x: list[Any]) -> Any:
         return lambda: f.linear(x[0], x[1])
     if op == "batch_matmul":
         return lambda: torch.bmm(x[0], x[1].transpose(1, 2))
+    if op == "attention":
+        q, k, v = (each.unsqueeze(0) for each in x)
+        return lambda: f.scaled_dot_product_attention(q, k, v)
+    if op == "topk":
+        if c["k"] == c["shapes"][0][1]:
+            return lambda: torch.sort(x[0], -1, descending=True)[0]
+        return lambda: torch.topk(x[0], c["k"])[0]
+    if op == "cumsum":
+        return lambda: torch.cumsum(x[0], -1)
+    if op == "nms":
+        import torchvision
+
+        return lambda: torchvision.ops.nms(x[0][0], x[1][0, 0], IOU)
     data, weight = x
     if c["layout"] == "NHWC":
+        out_in = (3, 2, 0, 1) if c["groups"] == 1 else (2, 3, 0, 1)
         data, weight = (
             data.permute(0, 3, 1, 2),
-            weight.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last),
+            weight.permute(out_in).contiguous(memory_format=torch.channels_last),
         )
-    return lambda: f.conv2d(data, weight, padding=c["kernel"] // 2)
+    return lambda: f.conv2d(data, weight, padding=c["kernel"] // 2, groups=c["groups"])
 
 
 def torch_seconds(torch: Any, run: Any, count: int) -> float:
@@ -296,6 +344,8 @@ def measure(torch: Any, ours: Ours, c: dict[str, Any], rounds: int, copies: list
     out = theirs()
     if c["op"] == "conv2d" and c["layout"] == "NHWC":
         out = out.permute(0, 2, 3, 1)
+    if c["op"] == "nms":  # ours has a place for each box
+        out = torch.nn.functional.pad(out, (0, c["shapes"][1][2] - out.numel()))
     wanted = out.reshape(-1)[torch.tensor(built["at"], device="cuda") % out.numel()].double().cpu().tolist()
     worst = max(abs(a - b) for a, b in zip(built["values"], wanted)) / max(1e-9, max(map(abs, wanted)))
     if c["knobs"] and not built["plans"]:

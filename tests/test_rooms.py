@@ -313,6 +313,8 @@ NAMES_MAY_STAND_IN = [
     ("src/topi/cpu/recurrent_activation.cc", {"sigmoid", "tanh"}, "names of activations"),
     ("src/topi/scatter.cc", {"add", "max", "min"}, "how updates are combined"),
     ("src/topi/cpu/*", {"copy", "log", "power", "sum", "tile"}, "names of stages and loops in generated code"),
+    ("src/topi/gpu/*", {"cumprod", "cumsum", "sum", "tile"}, "names of stages, loops and memory in generated code"),
+    ("src/kernel/rules/kernel_rules.cc", {"cumprod"}, "which of the two scans a kernel is"),
     (
         "src/topi/*",
         {"argmax", "argmin", "argwhere", "einsum", "invert_permutation", "ndarray_size", "searchsorted"}

@@ -68,9 +68,12 @@ PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& env
   Subject subject{.environment = environment, .kernel = kernel, .program = &program};
   if (chosen) std::swap(subject.chosen, *chosen);
   if (!apply_cheapest(rules, RuleScope::Program, subject)) inline_stages(state, program.stages(), is_gpu);
+  auto is_open = [&](const schedule::Cursor& block) {
+    return !topi::is_scheduled(block) && !(is_gpu && topi::has_own_statements(block));
+  };
   auto each_open_stage = [&](auto act) {
     for (const BlockRef& block : program.stages())
-      if (!topi::is_scheduled(state.find(block))) act(block);
+      if (is_open(state.find(block))) act(block);
   };
   auto apply_to = [&](RuleScope scope) {
     each_open_stage([&](const BlockRef& block) {
@@ -87,7 +90,7 @@ PrimFunc schedule_blocks(const PrimFunc& function, const CompileEnvironment& env
   apply_to(RuleScope::Stage);
   if (chosen) std::swap(subject.chosen, *chosen);
   PrimFunc out = program.finished();
-  return is_gpu ? topi::bind_own_statements(out) : out;
+  return is_gpu ? topi::bind_own_statements(out, environment.gpu) : out;
 }
 
 static Globals schedule_blocks_globals{

@@ -8,6 +8,8 @@
 #include "kernel/tuning_module.h"
 #include "op/nn/matmul_nbits.h"
 #include "op/nn/recurrent.h"
+#include "relay/attrs/search.h"
+#include "relay/attrs/vision.h"
 #include "relay/inspect.h"
 #include "relay/op_names.h"
 #include "te/create_prim_func.h"
@@ -15,6 +17,10 @@
 #include "topi/cpu/contraction/attention.h"
 #include "topi/cpu/nbits/nbits_matmul.h"
 #include "topi/cpu/rows.h"
+#include "topi/gpu/device_nms.h"
+#include "topi/gpu/device_scan.h"
+#include "topi/program.h"
+#include "topi/transform.h"
 
 namespace tessera::kernel {
 namespace {
@@ -128,6 +134,44 @@ void apply_matmul_nbits(Subject& subject, const Plan& plan) {
   subject.scheduled = by_blocks(subject, kernel_tensors(*subject.workload, subject.environment, compute));
 }
 
+/// The anchor's tensors by kernels of a device; none where it has none for them.
+Array<te::Tensor> by_device_kernels(const relay::Call* anchor, const Array<te::Tensor>& in,
+                                    const topi::GpuMachine& machine) {
+  if (auto* attrs = anchor->attrs.as<relay::AllClassNonMaximumSuppressionAttrs>())
+    return topi::device_all_class_nms(in[0], in[1], in[2], in[3], in[4], attrs->output_format == "onnx", machine);
+  auto* attrs = anchor->attrs.as<relay::ScanopAttrs>();
+  if (!attrs) return {};
+  const TensorType type = relay::tensor_type(relay::Expr(anchor));
+  const int64_t* given = attrs->axis ? as_int(attrs->axis) : nullptr;
+  if (attrs->axis && !given) return {};
+  const te::Tensor x = given ? in[0] : topi::reshape(in[0], type->shape);
+  te::Tensor out = topi::device_scan(x, given ? topi::counted_axis(static_cast<int>(*given), x) : 0,
+                                     relay::op_name(anchor) == "cumprod", attrs->is_exclusive(), type->dtype, machine);
+  return out ? Array<te::Tensor>{out} : Array<te::Tensor>();
+}
+
+/// What has an order, where the device has kernels for it.
+std::optional<Plan> match_ordered(Subject& subject) {
+  const relay::Call* anchor = subject.workload->anchor;
+  if (!anchor ||
+      (!anchor->attrs.as<relay::AllClassNonMaximumSuppressionAttrs>() && !anchor->attrs.as<relay::ScanopAttrs>()))
+    return std::nullopt;
+  bool fits = false;
+  auto compute = [&](const relay::Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
+    if (call != anchor) return {};
+    Array<te::Tensor> out = by_device_kernels(call, in, subject.environment.gpu);
+    fits = !out.empty();
+    return out;
+  };
+  KernelTensors tensors = kernel_tensors(*subject.workload, subject.environment, compute);
+  return fits ? std::optional<Plan>(tensors) : std::nullopt;
+}
+
+void apply_ordered(Subject& subject, const Plan& plan) {
+  subject.chosen.rules.emplace_back("ordered_by_threads");
+  subject.scheduled = by_blocks(subject, plan.as<KernelTensors>());
+}
+
 }  // namespace
 
 std::vector<ScheduleRule> kernel_rules() {
@@ -144,6 +188,7 @@ std::vector<ScheduleRule> kernel_rules() {
       group("resample", resample_rule),
       {"recurrent", "llvm", RuleScope::Kernel, 0, match_recurrent, apply_recurrent},
       {"recurrent_in_a_thread", "gpu", RuleScope::Kernel, 0, match_recurrent, apply_recurrent},
+      {"ordered_by_threads", "gpu", RuleScope::Kernel, 0, match_ordered, apply_ordered},
       {"matmul_nbits", "llvm", RuleScope::Kernel, 0, match_matmul_nbits, apply_matmul_nbits},
       {"te_schedule", "", RuleScope::Kernel, 1, match_te_schedule, apply_te_schedule},
       {"blocks", "", RuleScope::Kernel, 2, [](Subject&) { return std::optional<Plan>(true); },

@@ -52,6 +52,8 @@ Stmt store_to(const Buffer& buffer, const PrimExpr& index, const PrimExpr& value
   return make(BufferStore{.buffer = buffer, .value = value, .indices = {index}});
 }
 
+PrimExpr load_from(const Buffer& buffer, const PrimExpr& index) { return make_load(buffer, {index}); }
+
 Buffer memory_of(const char* name, DataType dtype, int64_t elements, const char* scope) {
   return decl_buffer({number(elements)}, dtype, name, scope);
 }

@@ -29,6 +29,7 @@ Stmt guarded(const PrimExpr& condition, const Stmt& body);
 /// A barrier of all threads of a block, for shared memory.
 Stmt shared_barrier();
 Stmt store_to(const Buffer& buffer, const PrimExpr& index, const PrimExpr& value);
+PrimExpr load_from(const Buffer& buffer, const PrimExpr& index);
 /// Memory of one dimension: "local", "shared", "shared.dyn".
 Buffer memory_of(const char* name, DataType dtype, int64_t elements, const char* scope);
 /// `buffers` exist inside `body`.

@@ -3,6 +3,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "topi/gpu/device_sort.h"
 
 namespace tessera::topi {
 namespace {
@@ -48,13 +49,21 @@ Stmt bound(For loop, const char* thread) {
   return make(std::move(loop));
 }
 
-Stmt bind(const Stmt& stmt) {
+Stmt bind(const Stmt& stmt, const GpuMachine& machine) {
   if (auto* seq = stmt.as<SeqStmt>()) {
     Array<Stmt> parts;
-    for (const Stmt& part : seq->seq) parts.push_back(bind(part));
+    for (const Stmt& part : seq->seq) parts.push_back(bind(part, machine));
     return with(seq, &SeqStmt::seq, parts);
   }
-  if (has_threads(stmt) || is_host_call(stmt)) return stmt;
+  if (auto* realize = stmt.as<BlockRealize>(); realize && realize->block->iter_vars.empty()) {
+    Block block = with(realize->block, &BlockNode::body, bind(realize->block->body, machine));
+    return with(realize, &BlockRealize::block, block);
+  }
+  if (has_threads(stmt)) return stmt;
+  if (is_host_call(stmt)) {
+    Stmt kernels = device_sort(stmt, machine);
+    return kernels ? kernels : stmt;
+  }
   reject_host_calls(stmt);
   if (auto* loop = stmt.as<For>(); loop && loop->kind == LoopKind::Parallel) {
     For out(*loop);
@@ -66,10 +75,12 @@ Stmt bind(const Stmt& stmt) {
 
 }  // namespace
 
-PrimFunc bind_own_statements(const PrimFunc& function) {
+bool has_own_statements(const schedule::Cursor& block) { return block.block()->iter_vars.empty(); }
+
+PrimFunc bind_own_statements(const PrimFunc& function, const GpuMachine& machine) {
   auto* root = function->body.as<BlockRealize>();
   if (!root) return function;
-  Block block = with(root->block, &BlockNode::body, bind(root->block->body));
+  Block block = with(root->block, &BlockNode::body, bind(root->block->body, machine));
   return with_body(function, with(root, &BlockRealize::block, block));
 }
 

@@ -14,28 +14,6 @@ PrimExpr as_int32(const PrimExpr& x) { return tessera::cast(kInt32, x); }
 /// The only element of a tensor without dimensions, or of one element.
 PrimExpr only(const Buffer& buffer) { return make_load(buffer, Indices(buffer->shape.size(), PrimExpr(0))); }
 
-/// A number of boxes that a tensor says, in 32 bits: boxes are fewer than 2^31, and all that is negative means the same.
-PrimExpr count_of(const PrimExpr& given) {
-  PrimExpr wide = tessera::cast(DataType::Int(64), given);
-  return as_int32(min(max(wide, make_const(wide.dtype(), -1)), make_const(wide.dtype(), INT32_MAX)));
-}
-
-using Corner = std::function<PrimExpr(int)>;  // coordinate 0, 1 of one corner, 2, 3 of the opposite one
-/// The area that two boxes share over that which they cover; nothing over nothing is nothing.
-PrimExpr overlap(const Corner& a, const Corner& b) {
-  PrimExpr shared, of_a, of_b;
-  for (int i = 0; i < 2; ++i) {
-    PrimExpr low_a = min(a(i), a(i + 2)), high_a = max(a(i), a(i + 2));
-    PrimExpr low_b = min(b(i), b(i + 2)), high_b = max(b(i), b(i + 2));
-    PrimExpr side = max(min(high_a, high_b) - max(low_a, low_b), make_zero(low_a.dtype()));
-    shared = shared ? shared * side : side;
-    of_a = of_a ? of_a * (high_a - low_a) : high_a - low_a;
-    of_b = of_b ? of_b * (high_b - low_b) : high_b - low_b;
-  }
-  PrimExpr all = of_a + of_b - shared, zero = make_zero(all.dtype());
-  return select(all <= zero, zero, div(shared, select(all <= zero, make_const(all.dtype(), 1), all)));
-}
-
 /// One row of values set to one value.
 Stmt fill_row(const Buffer& buffer, const PrimExpr& batch, const PrimExpr& row, double value) {
   return loop(buffer->shape[2],
@@ -68,6 +46,25 @@ Stmt each_image(const PrimExpr& batch, int counters,
 }
 
 }  // namespace
+
+PrimExpr count_of(const PrimExpr& given) {
+  PrimExpr wide = tessera::cast(DataType::Int(64), given);
+  return as_int32(min(max(wide, make_const(wide.dtype(), -1)), make_const(wide.dtype(), INT32_MAX)));
+}
+
+PrimExpr overlap(const Corner& a, const Corner& b) {
+  PrimExpr shared, of_a, of_b;
+  for (int i = 0; i < 2; ++i) {
+    PrimExpr low_a = min(a(i), a(i + 2)), high_a = max(a(i), a(i + 2));
+    PrimExpr low_b = min(b(i), b(i + 2)), high_b = max(b(i), b(i + 2));
+    PrimExpr side = max(min(high_a, high_b) - max(low_a, low_b), make_zero(low_a.dtype()));
+    shared = shared ? shared * side : side;
+    of_a = of_a ? of_a * (high_a - low_a) : high_a - low_a;
+    of_b = of_b ? of_b * (high_b - low_b) : high_b - low_b;
+  }
+  PrimExpr all = of_a + of_b - shared, zero = make_zero(all.dtype());
+  return select(all <= zero, zero, div(shared, select(all <= zero, make_const(all.dtype(), 1), all)));
+}
 
 Array<te::Tensor> get_valid_counts(const te::Tensor& data, const te::Tensor& score_threshold, int id_index,
                                    int score_index) {

@@ -10,6 +10,12 @@ namespace tessera::topi {
 Array<te::Tensor> get_valid_counts(const te::Tensor& data, const te::Tensor& score_threshold, int id_index,
                                    int score_index);
 
+using Corner = std::function<PrimExpr(int)>;  // coordinate 0, 1 of one corner, 2, 3 of the opposite one
+/// The area that two boxes share over that which they cover; nothing over nothing is nothing.
+PrimExpr overlap(const Corner& a, const Corner& b);
+/// A number of boxes that a tensor says, in 32 bits: boxes are fewer than 2^31, and all that is negative means the same.
+PrimExpr count_of(const PrimExpr& given);
+
 struct NmsOptions {
   bool force_suppress = false;  // also between classes
   int top_k = -1;               // only so many of the best boxes are looked at
