@@ -40,12 +40,7 @@ ONLY_IN = {
     r"nlohmann/": ["src/base/json.cc", "src/base/json/", "src/runtime/graph_executor/graph.cc"],
     r"xxhash": ["src/runtime/package/file_seal.cc", "src/codegen/kernel_cache.cc"],
     r"zstd": ["src/codegen/kernel_cache.cc"],
-    r"protozero/": [
-        "src/frontend/graph/protobuf.cc",
-        "src/frontend/onnx/protobuf.h",
-        "src/frontend/onnx/quantize.cc",
-        "src/frontend/tensorflow/protobuf.h",
-    ],
+    r"protozero/": ["src/frontend/common/wire.h", "src/frontend/onnx/quantize.cc"],
     r"flatbuffers/": ["src/frontend/tflite/"],
     r"CLI/": ["src/driver/"],
     r"spdlog/": ["src/base/log.cc", "src/base/log/"],

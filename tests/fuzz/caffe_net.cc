@@ -1,7 +1,7 @@
 // Caffe's networks: any bytes are layers (as text or not), or weights of a network, or rejected.
 
-#include "expect_error.h"
 #include "frontend/caffe/caffe.h"
+#include "import_layers.h"
 
 using namespace tessera;
 
@@ -13,12 +13,7 @@ layer { name: "n" type: "BatchNorm" bottom: "c" top: "c" }
 layer { name: "f" type: "InnerProduct" bottom: "c" top: "f" inner_product_param { num_output: 2 } })";
 
 void import(std::string_view layers, std::string_view weights) {
-  expect_value_or_error([&] {
-    frontend::GraphModel model = caffe::read_net(layers, weights, "fuzz");
-    for (frontend::GraphInput& input : model.inputs)
-      if (!input.has_shape) input.shape = {1, 4, 6, 6}, input.has_shape = true;
-    frontend::import_graph_model(model, caffe::converters(), {});
-  });
+  expect_value_or_error([&] { import_layers(caffe::read_net(layers, weights, "fuzz"), caffe::converters()); });
 }
 
 }  // namespace

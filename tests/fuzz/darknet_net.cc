@@ -1,7 +1,7 @@
 // Darknet's networks: any text is a cfg, and any bytes are weights, or they are rejected. A zero byte ends the cfg.
 
-#include "expect_error.h"
 #include "frontend/darknet/darknet.h"
+#include "import_layers.h"
 
 using namespace tessera;
 
@@ -14,8 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string weights(bytes.substr(std::min(end + 1, bytes.size())));
   weights.resize(std::max<size_t>(weights.size(), 20));
   expect_value_or_error([&] {
-    auto network = darknet::read_network(darknet::read_cfg(cfg, "fuzz"), weights, {}, "fuzz");
-    frontend::import_graph_model(network, darknet::converters(), {});
+    import_layers(darknet::read_network(darknet::read_cfg(cfg, "fuzz"), weights, {}, "fuzz"), darknet::converters());
   });
   return 0;
 }

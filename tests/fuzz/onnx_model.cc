@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     onnx::Model model = onnx::parse_model(*memory, memory, {});
     onnx::ImportOptions options;
     options.most_nodes = 2000;
-    onnx::import_model(model, options);
+    expect_value_or_error([&] { onnx::import_model(model, options); });
+    onnx::survey_model(model, options);
   });
   return 0;
 }

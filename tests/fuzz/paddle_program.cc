@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "expect_error.h"
 #include "frontend/paddle/paddle.h"
+#include "import_layers.h"
 
 using namespace tessera;
 
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   expect_value_or_error([&] {
     paddle::Program program = paddle::read_program(bytes);
     paddle::Params params = zeros_for(program);
-    frontend::import_graph_model(paddle::with_params(std::move(program), std::move(params)), paddle::converters(), {});
+    import_layers(paddle::with_params(std::move(program), std::move(params)), paddle::converters());
   });
   return 0;
 }

@@ -12,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const tensorflow::GraphDef graph = tensorflow::parse_graph(bytes);
     tensorflow::import_graph(graph, {});
   });
+  expect_value_or_error([&] { tensorflow::survey_graph(tensorflow::parse_graph(bytes), {}); });
   expect_value_or_error([&] {
     for (const tensorflow::MetaGraph& one : tensorflow::parse_saved_model(bytes))
       if (!one.graph.nodes.empty()) tensorflow::import_graph(one.graph, {});

@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   expect_value_or_error([&] { torch::read_pickled_tensors(bytes, "the file"); });
   expect_value_or_error([&] {
     torch::Program program = bytes.starts_with("PK") ? torch::read_pt2(bytes, "the file") : torch::read_graph(bytes);
-    torch::import_program(program, options);
+    expect_value_or_error([&] { torch::import_program(program, options); });
+    torch::survey_program(program, options);
   });
   return 0;
 }

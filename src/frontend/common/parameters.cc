@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ir/rewrite.h"
+#include "relay/make.h"
 #include "relay/type/type_of.h"
 
 namespace tessera::frontend {
@@ -30,6 +31,14 @@ relay::Expr with_parameters(const relay::Expr& root, const std::vector<std::pair
     }
     return it->second;
   });
+}
+
+IRModule module_of_main(const Array<relay::Var>& params, const relay::Expr& body, const DictAttrs& attrs) {
+  GlobalVarNode main;
+  main.name_hint = "main";
+  IRModule out;
+  out.update(make(std::move(main)), relay::make_function(params, body, nullptr, {}, attrs));
+  return out;
 }
 
 }  // namespace tessera::frontend

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <set>
-#include <stdexcept>
 
+#include "base/restore.h"
 #include "base/stack.h"
+#include "frontend/common/converted.h"
+#include "frontend/common/parameters.h"
 #include "ir/prim/ops.h"
 #include "ir/span_scope.h"
 #include "op/rules.h"
@@ -44,6 +46,12 @@ void look_for_missing(const GraphModel& graph, const LayerTable& table, int dept
     for (const auto& inner : node.graphs) look_for_missing(*inner, table, depth + 1, out);
     if (!table.count(node.op)) out->push_back({node.op, "", node.name, 0, "the operator is not supported"});
   }
+}
+
+/// The value; an error where a rejected node makes it.
+const Expr& known(const Expr& value, const std::string& name) {
+  if (!value.defined()) throw Error(kFollowsUnsupported) << "the value \"" << name << "\" is not known";
+  return value;
 }
 
 }  // namespace
@@ -135,24 +143,14 @@ void GraphImporter::import_nodes(const GraphModel& graph, Values& values) {
     try {
       Exprs inputs;
       for (const std::string& name : node.inputs) {
-        inputs.push_back(name.empty() ? Expr(nullptr) : value_of(name, values));
-        if (!name.empty() && !inputs.back().defined())
-          throw Error(kFollowsUnsupported) << "the value \"" << name << "\" is not known";
+        inputs.push_back(name.empty() ? Expr(nullptr) : known(value_of(name, values), name));
       }
       if (converter == table_.end()) throw Error(kFollowsUnsupported) << "no converter, which is listed beforehand";
       SpanScope span(node_span(node.name.empty() ? node.op : node.name));
-      const Values* outer = std::exchange(scope_, &values);
-      Exprs outputs;
-      try {
-        outputs = on_enough_stack([&] { return convert(node, converter->second, std::move(inputs)); });
-      } catch (const std::bad_alloc&) {
-        throw Error(ValueError) << node.op << ": its numbers ask for more memory than there is";
-      } catch (const std::length_error&) {
-        throw Error(ValueError) << node.op << ": its numbers ask for more memory than there is";
-      } catch (const std::out_of_range&) {
-        throw Error(ValueError) << node.op << ": the node has fewer inputs than its operator needs";
-      }
-      scope_ = outer;
+      Restore<const Values*> inside(scope_, &values);
+      const LayerNode layer(*this, node, {});
+      Exprs outputs = converted(
+          layer, [&] { return on_enough_stack([&] { return convert(node, converter->second, std::move(inputs)); }); });
       for (size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i].empty()) continue;
         if (i >= outputs.size() || !outputs[i].defined())
@@ -182,13 +180,16 @@ Exprs GraphImporter::import_graph(const GraphModel& graph, const Exprs& inputs) 
   if (inputs.size() != graph.inputs.size())
     throw Error(ValueError) << "a graph inside a node takes " << graph.inputs.size() << " values and is given "
                             << inputs.size();
-  ++depth_;
+  Restore<int> level(depth_, depth_ + 1);
   Values values(scope_);
-  for (size_t i = 0; i < inputs.size(); ++i) values.define(graph.inputs[i].name, inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].defined())
+      throw Error(ValueError) << "a graph inside a node is not given its input " << graph.inputs[i].name;
+    values.define(graph.inputs[i].name, inputs[i]);
+  }
   import_nodes(graph, values);
   Exprs out;
-  for (const std::string& name : graph.outputs) out.push_back(value_of(name, values));
-  --depth_;
+  for (const std::string& name : graph.outputs) out.push_back(known(value_of(name, values), name));
   return out;
 }
 
@@ -231,10 +232,7 @@ ImportedGraph GraphImporter::run() {
   if (results.empty()) throw Error(ValueError) << "the model has no outputs";
   Expr body = results.size() == 1 ? results[0] : relay::make_tuple(results);
   for (const relay::Var& var : param_vars_) inputs.push_back(var);
-  GlobalVarNode main;
-  main.name_hint = "main";
-  out.mod.update(make(std::move(main)),
-                 relay::make_function(inputs, body, nullptr, {}, DictAttrs().with(relay::kOutputNames, names)));
+  out.mod = module_of_main(inputs, body, DictAttrs().with(relay::kOutputNames, names));
   out.params = param_values_;
   return out;
 }

@@ -1,13 +1,9 @@
 #include "frontend/graph/protobuf.h"
 
 #include <cstring>
-#include <new>
 
+#include "frontend/common/wire.h"
 #include "frontend/graph/proto_builder.h"
-
-// A field's wire type is looked at before its value is asked for.
-#define protozero_assert(condition) ICHECK(condition) << "the wire type was checked"
-#include <protozero/pbf_reader.hpp>
 
 namespace tessera::frontend {
 namespace {
@@ -16,13 +12,6 @@ using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
 constexpr int kMostFitting = 100;  // messages that are looked into to tell a format
-
-pbf_reader reader_of(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-
-std::string_view view(pbf_reader& in) {
-  protozero::data_view bytes = in.get_view();
-  return {bytes.data(), bytes.size()};
-}
 
 const ProtoField* field_of(const ProtoMessage& message, uint32_t number) {
   for (const ProtoField& field : message.fields)
@@ -67,7 +56,7 @@ class BinaryReader {
       if (field->kind == Proto::Message) {
         out.add(*field, message(in.get_message(), *field->message, depth + 1));
       } else if (field->kind == Proto::Text) {
-        out.add(*field, String(view(in)));
+        out.add(*field, String(next_view(in)));
       } else if (in.wire_type() == pbf_wire_type::length_delimited) {
         packed(in, *field, &out);
       } else {
@@ -149,17 +138,9 @@ ObjectRef ProtoBuilder::finish() {
 }
 
 Fields read_protobuf(std::string_view bytes, const ProtoMessage& message, const ProtoSource& source) {
-  try {
-    return Fields(BinaryReader(source).message(reader_of(bytes), message, 0));
-  } catch (const protozero::end_of_buffer_exception&) {
-    damaged(source, "the data ends in the middle of a field");
-  } catch (const protozero::varint_too_long_exception&) {
-    damaged(source, "a number has more than ten bytes");
-  } catch (const protozero::exception&) {
-    damaged(source, "a field has a number, a type or a length that protobuf does not allow");
-  } catch (const std::bad_alloc&) {
-    throw Error(ValueError) << source.name << " does not fit into memory";
-  }
+  return read_wire(
+      source.name, [&] { return Fields(BinaryReader(source).message(reader_of(bytes), message, 0)); },
+      [&](const char* how) { damaged(source, how); });
 }
 
 bool fits_protobuf(std::string_view bytes, const ProtoMessage& message) {

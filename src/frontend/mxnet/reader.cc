@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 
 #include "base/json.h"
+#include "frontend/common/bytes.h"
 #include "frontend/errors.h"
 #include "frontend/mxnet/mxnet.h"
 #include "runtime/archive/files.h"
@@ -123,34 +123,7 @@ std::shared_ptr<GraphModel> read_graph(const Fields& graph, const Params* params
   return out;
 }
 
-/// Bytes in order; what is missing is an error.
-class Bytes {
- public:
-  Bytes(std::string_view bytes, const std::string& what) : rest_(bytes), what_(what) {}
-
-  template <class T>
-  T next() {
-    T out;
-    std::memcpy(&out, take(sizeof(T)).data(), sizeof(T));
-    return out;
-  }
-  std::string_view take(uint64_t size) {
-    if (size > rest_.size()) fail("it ends too early");
-    std::string_view out = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return out;
-  }
-  uint64_t left() const { return rest_.size(); }
-  [[noreturn]] void fail(const char* how) const {
-    throw Error(ValueError) << what_ << " is no file of MXNet's parameters, or it is damaged: " << how;
-  }
-
- private:
-  std::string_view rest_;
-  const std::string& what_;
-};
-
-NDArray read_tensor(Bytes& in) {
+NDArray read_tensor(frontend::ByteReader& in) {
   constexpr uint32_t kV1 = 0xF993fac8, kV2 = 0xF993fac9, kV3 = 0xF993faca;
   constexpr uint32_t kMaxDims = 64;
   const auto magic = in.next<uint32_t>();
@@ -166,17 +139,7 @@ NDArray read_tensor(Bytes& in) {
   std::vector<int64_t> shape;
   for (uint32_t i = 0; i < rank; ++i) shape.push_back(is_old ? in.next<uint32_t>() : in.next<int64_t>());
   in.next<int32_t>(), in.next<int32_t>();  // the device
-  const DataType dtype = dtype_of_flag(in.next<int32_t>());
-  auto size = static_cast<uint64_t>(dtype.bytes());
-  for (int64_t extent : shape) {
-    if (extent < 0 || extent > INT32_MAX) in.fail("a dimension has an impossible extent");
-    if (extent && size > in.left() / static_cast<uint64_t>(extent)) in.fail("a tensor is larger than the file");
-    size *= static_cast<uint64_t>(extent);
-  }
-  std::string_view data = in.take(size);
-  NDArray out = NDArray::empty(shape, dtype);
-  std::memcpy(out.data<char>(), data.data(), data.size());
-  return out;
+  return in.tensor(shape, dtype_of_flag(in.next<int32_t>()));
 }
 
 }  // namespace
@@ -198,7 +161,7 @@ GraphModel read_symbol(std::string_view json, Params params) {
 
 Params read_params(std::string_view bytes, const std::string& what) {
   constexpr uint64_t kMagic = 0x112;
-  Bytes in(bytes, what);
+  frontend::ByteReader in(bytes, what, "is no file of MXNet's parameters");
   if (in.next<uint64_t>() != kMagic) in.fail("it does not begin as one");
   in.next<uint64_t>();
   const auto count = in.next<uint64_t>();

@@ -4,8 +4,11 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/restore.h"
 #include "base/stack.h"
+#include "frontend/common/converted.h"
 #include "frontend/common/known.h"
+#include "frontend/common/parameters.h"
 #include "frontend/onnx/minifloat.h"
 #include "frontend/onnx/scope.h"
 #include "ir/prim/ops.h"
@@ -118,15 +121,6 @@ void check_size(const std::string& name, const Array<PrimExpr>& shape, DataType 
   if (tensor_bytes(fixed, dtype) > kMaxBytes)
     throw Error(ValueError) << "the shape of the input " << name << " asks for more than 4 TiB";
 }
-
-/// Gives a variable another value while it lives.
-template <class T>
-struct Restore {
-  Restore(T& variable, T now) : variable(variable), before(std::exchange(variable, std::move(now))) {}
-  ~Restore() { variable = std::move(before); }
-  T& variable;
-  T before;
-};
 
 /// Counts up while it lives.
 struct Level {
@@ -389,11 +383,9 @@ Imported Importer::run() {
   Expr body = results.size() == 1 ? results[0] : relay::make_tuple(results);
   forget_names(body);
   for (const Layer& layer : out.layers) forget_names(layer.value);
-  GlobalVarNode main;
-  main.name_hint = "main";
   DictAttrs attrs = DictAttrs().with(relay::kOutputNames, names);
   if (!dims.empty()) attrs = attrs.with(relay::attr::kDimNames, dims);
-  out.mod.update(make(std::move(main)), relay::make_function(inputs, body, nullptr, {}, attrs));
+  out.mod = frontend::module_of_main(inputs, body, attrs);
   return out;
 }
 
@@ -460,17 +452,11 @@ Values Importer::import_node(const Node& node, Scope& scope) {
     check_small_inputs(node, inputs);
     Operation operation(*this, node, version_of(domain), inputs);
     Restore<const Scope*> outer(scope_, &scope);
-    try {
+    return frontend::converted(operation, [&] {
       Values outputs = convert(operation);
       mark_small_outputs(node, inputs, &outputs);
       return outputs;
-    } catch (const std::bad_alloc&) {
-      operation.invalid("its numbers ask for more memory than there is");
-    } catch (const std::length_error&) {
-      operation.invalid("its numbers ask for more memory than there is");
-    } catch (const std::out_of_range&) {
-      operation.invalid("the node has fewer inputs or attributes than its operator needs");
-    }
+    });
   }
   const Function* function = find_function(model_, node);
   if (!function && unsupported_) throw Error(kFollowsUnsupported) << "no converter, which is listed beforehand";

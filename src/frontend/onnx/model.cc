@@ -9,25 +9,16 @@ namespace tessera::onnx {
 namespace {
 
 using protozero::pbf_reader;
-using protozero::pbf_wire_type;
 
 constexpr int kMaxDepth = 100;  // graphs within graphs, types within types
 /// Two bytes of a file can be an empty node, which takes a hundred times as much memory.
 constexpr int kMaxParts = 4'000'000;
 
-std::string_view text(pbf_reader& in) {
-  protozero::data_view view = in.get_view();
-  return {view.data(), view.size()};
-}
+std::string_view text(pbf_reader& in) { return frontend::next_view(in); }
 
-/// A number of a repeated field, packed or not.
 template <class T, class One, class Packed>
 void numbers(pbf_reader& in, std::vector<T>* out, One&& one, Packed&& packed) {
-  if (in.wire_type() == pbf_wire_type::length_delimited) {
-    for (auto value : packed()) out->push_back(static_cast<T>(value));
-  } else {
-    out->push_back(static_cast<T>(one()));
-  }
+  frontend::for_each_number(in, one, packed, [&](auto value) { out->push_back(static_cast<T>(value)); });
 }
 void int64s(pbf_reader& in, std::vector<int64_t>* out) {
   numbers(in, out, [&] { return in.get_int64(); }, [&] { return in.get_packed_int64(); });
@@ -291,27 +282,14 @@ class Reader {
 }  // namespace
 
 Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner, DataFolder folder) {
-  try {
-    Model out = Reader().model(pbf_reader(bytes.data(), bytes.size()));
-    if (out.graph.nodes.empty() && out.graph.outputs.empty() && out.ir_version == 0)
-      throw Error(ValueError) << "this is no ONNX model: it has neither a version nor a graph";
-    out.memory = std::move(owner);
-    out.folder = std::move(folder);
-    out.bytes = bytes;
-    return out;
-  } catch (const protozero::end_of_buffer_exception&) {
-    damaged("the data ends in the middle of a field");
-  } catch (const protozero::varint_too_long_exception&) {
-    damaged("a number has more than ten bytes");
-  } catch (const protozero::unknown_pbf_wire_type_exception&) {
-    damaged("a field is of a type that protobuf does not have");
-  } catch (const protozero::invalid_tag_exception&) {
-    damaged("a field has a number that protobuf does not allow");
-  } catch (const protozero::exception&) {
-    damaged("the length of a field does not fit what it holds");
-  } catch (const std::bad_alloc&) {
-    throw Error(ValueError) << "the ONNX model does not fit into memory";
-  }
+  Model out =
+      frontend::read_wire("the ONNX model", [&] { return Reader().model(frontend::reader_of(bytes)); }, damaged);
+  if (out.graph.nodes.empty() && out.graph.outputs.empty() && out.ir_version == 0)
+    throw Error(ValueError) << "this is no ONNX model: it has neither a version nor a graph";
+  out.memory = std::move(owner);
+  out.folder = std::move(folder);
+  out.bytes = bytes;
+  return out;
 }
 
 Model read_model(const std::string& path, const std::string& allow_links) {

@@ -1,8 +1,8 @@
 // The importer as functions that Python calls.
 
+#include "frontend/common/python.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/tensor.h"
-#include "ir/prim/ops.h"
 #include "relay/make.h"
 #include "runtime/registry.h"
 
@@ -28,11 +28,8 @@ Value value_of(const ObjectRef& given) {
 ImportOptions options_from(const Map<String, Array<PrimExpr>>& shapes, const Map<String, String>& dtypes, int64_t opset,
                            bool freeze_params, const Map<String, ObjectRef>& frozen) {
   ImportOptions out;
-  for (const auto& [name, shape] : shapes) {
-    std::vector<int64_t>& extents = out.shapes[name.str()];
-    for (const PrimExpr& extent : shape) extents.push_back(as_int(extent) ? *as_int(extent) : -1);
-  }
-  for (const auto& [name, dtype] : dtypes) out.dtypes[name.str()] = DataType(dtype.str());
+  out.shapes = frontend::shapes_from(shapes);
+  out.dtypes = frontend::dtypes_from(dtypes);
   if (opset >= 0) out.opset = opset;
   out.freeze_params = freeze_params;
   out.takes_texts = true;  // what calls this looks at them
@@ -56,21 +53,11 @@ Array<ObjectRef> as_array(const Imported& imported) {
   return {imported.mod, imported.params, texts};
 }
 
-/// The caller's own bytes, which live as long as the call: models are too large to be copied.
-std::string_view borrowed_bytes(const AnyView& given) {
-  if (given.code() == kTesseraBytes) {
-    auto* bytes = static_cast<const TesseraByteArray*>(given.raw().v_handle);
-    return {bytes->data, bytes->size};
-  }
-  if (auto* bytes = cast_or_null<BytesNode>(given.object())) return bytes->data;
-  throw Error(TypeError) << "an ONNX model is given as bytes, not as " << given.type_name();
-}
-
 /// `initializers` has the raw data, as bytes, of tensors of the main graph that `bytes` leaves empty.
 Array<ObjectRef> import_bytes(const AnyView& bytes, const Map<String, NDArray>& initializers,
                               const Map<String, Array<PrimExpr>>& shapes, const Map<String, String>& dtypes,
                               int64_t opset, bool freeze_params, const Map<String, ObjectRef>& frozen) {
-  Model model = parse_model(borrowed_bytes(bytes), nullptr, {});
+  Model model = parse_model(frontend::borrowed_bytes(bytes), nullptr, {});
   for (Tensor& tensor : model.graph.initializers)
     if (String name(tensor.name); !tensor.has_raw && initializers.count(name)) set_raw(tensor, initializers[name]);
   return as_array(import_model(model, options_from(shapes, dtypes, opset, freeze_params, frozen)));
@@ -89,7 +76,7 @@ static Globals module_globals{
     {"frontend.onnx.unsupported",
      [](const AnyView& bytes) {
        Array<String> out;
-       for (const auto& [op, domain] : unsupported_operators(parse_model(borrowed_bytes(bytes), nullptr, {})))
+       for (const auto& [op, domain] : unsupported_operators(parse_model(frontend::borrowed_bytes(bytes), nullptr, {})))
          out.push_back(String(domain.empty() ? op : domain + "." + op));
        return out;
      }},

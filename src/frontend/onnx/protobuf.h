@@ -1,7 +1,7 @@
 #pragma once
 // The reader of protobuf's wire format, and what it says of a file that is none.
 
-#include "base/error.h"
+#include "frontend/common/wire.h"
 
 namespace tessera::onnx {
 
@@ -10,9 +10,3 @@ namespace tessera::onnx {
 }
 
 }  // namespace tessera::onnx
-
-// A field of another wire type than its number has is a promise that the file breaks, not we: an error, also in release
-// builds, where protozero would not look.
-#define protozero_assert(condition) \
-  ((condition) ? static_cast<void>(0) : tessera::onnx::damaged("a field is not of the type it must have"))
-#include <protozero/pbf_reader.hpp>

@@ -107,7 +107,7 @@ class Quantizer {
     for (const QuantizableLayer& layer : layers) quantize(layer);
     QuantizedModel out{{}, by_channel_};
     pbf_writer model(out.bytes);
-    pbf_reader in(model_.bytes.data(), model_.bytes.size());
+    pbf_reader in = frontend::reader_of(model_.bytes);
     while (in.next()) in.tag() == 7 ? model.add_message(7, graph(in.get_message())) : copy_field(in, model);
     return out;
   }
@@ -276,10 +276,7 @@ class Quantizer {
   static std::string_view name_of(const protozero::data_view& value_info) {
     pbf_reader in(value_info);
     while (in.next()) {
-      if (in.tag() == 1) {
-        protozero::data_view name = in.get_view();
-        return {name.data(), name.size()};
-      }
+      if (in.tag() == 1) return frontend::next_view(in);
       in.skip();
     }
     return {};

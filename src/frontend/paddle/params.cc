@@ -1,9 +1,9 @@
 // `.pdiparams`: tensors one behind the other, without names.
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
+#include "frontend/common/bytes.h"
 #include "frontend/errors.h"
 #include "frontend/paddle/paddle.h"
 #include "frontend/paddle/program_desc.h"
@@ -12,59 +12,20 @@
 namespace tessera::paddle {
 namespace {
 
-constexpr size_t kMaxDims = 64;
-
-/// Bytes in order; what is missing is an error.
-class Bytes {
- public:
-  Bytes(std::string_view bytes, const std::string& what) : rest_(bytes), what_(what) {}
-
-  template <class T>
-  T next() {
-    T out;
-    std::memcpy(&out, take(sizeof(T)).data(), sizeof(T));
-    return out;
-  }
-  std::string_view take(uint64_t size) {
-    if (size > rest_.size()) fail("it ends too early");
-    std::string_view out = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return out;
-  }
-  const std::string& name() const { return what_; }
-  uint64_t left() const { return rest_.size(); }
-  [[noreturn]] void fail(const std::string& how) const {
-    throw Error(ValueError) << what_ << " does not hold the parameters of this program, or it is damaged: " << how;
-  }
-
- private:
-  std::string_view rest_;
-  const std::string& what_;
-};
+constexpr uint64_t kMaxLevels = 64;
 
 /// A version, offsets of sequences, a version, the description, the bytes.
-NDArray read_tensor(Bytes& in) {
+NDArray read_tensor(frontend::ByteReader& in) {
   if (in.next<uint32_t>() != 0) in.fail("a tensor is of an unknown version");
   const auto levels = in.next<uint64_t>();
-  if (levels > kMaxDims) in.fail("a tensor has too many levels of sequences");
+  if (levels > kMaxLevels) in.fail("a tensor has too many levels of sequences");
   for (uint64_t i = 0; i < levels; ++i) in.take(in.next<uint64_t>());
   if (in.next<uint32_t>() != 0) in.fail("a tensor is of an unknown version");
   const auto length = in.next<int32_t>();
   if (length < 0) in.fail("a tensor's description has less than no bytes");
   std::string_view description = in.take(static_cast<uint64_t>(length));
   const auto [element, shape] = read_tensor_desc(description, in.name());
-  if (shape.size() > kMaxDims) in.fail("a tensor has too many dimensions");
-  const DataType dtype = type_of_number(element);
-  auto size = static_cast<uint64_t>(dtype.bytes());
-  for (int64_t extent : shape) {
-    if (extent < 0 || extent > INT32_MAX) in.fail("a dimension has an impossible extent");
-    if (extent && size > in.left() / static_cast<uint64_t>(extent)) in.fail("a tensor is larger than the file");
-    size *= static_cast<uint64_t>(extent);
-  }
-  std::string_view data = in.take(size);
-  NDArray out = NDArray::empty(shape, dtype);
-  std::memcpy(out.data<char>(), data.data(), data.size());
-  return out;
+  return in.tensor(shape, type_of_number(element));
 }
 
 std::string text_of_tensor(DataType dtype, std::span<const int64_t> shape) {
@@ -91,7 +52,7 @@ std::string params_beside(const std::string& path) {
 }  // namespace
 
 Params read_params(std::string_view bytes, const std::vector<GraphInput>& params, const std::string& what) {
-  Bytes in(bytes, what);
+  frontend::ByteReader in(bytes, what, "does not hold the parameters of this program");
   Params out;
   for (const GraphInput& param : params) {
     NDArray value = read_tensor(in);

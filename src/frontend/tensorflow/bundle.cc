@@ -37,6 +37,7 @@ std::string_view take_bytes(std::string_view* in, uint64_t count) {
 }
 
 constexpr size_t kFooter = 48, kTrailer = 5;  // trailer: how a block is compressed, and a checksum
+constexpr size_t kEntryCost = 64, kMostUnpacked = size_t{1} << 26;
 constexpr uint64_t kMagic = 0xdb4775248b80fb57;
 
 std::string_view block_at(std::string_view bytes, uint64_t offset, uint64_t size) {
@@ -54,6 +55,8 @@ Bundle::Bundle(const std::string& prefix) : prefix_(prefix) {
   MappedFile index(prefix + ".index", "the table of variables");
   read_table(index.bytes());
 }
+
+Bundle::Bundle(const std::string& prefix, std::string_view table) : prefix_(prefix) { read_table(table); }
 
 void Bundle::read_table(std::string_view bytes) {
   if (bytes.size() < kFooter) damaged_variables("its table is too short");
@@ -80,6 +83,8 @@ void Bundle::read_block(std::string_view block, bool is_index, std::string_view 
     key.resize(shared);
     key += take_bytes(&left, more);
     std::string_view value = take_bytes(&left, length);
+    unpacked_ += kEntryCost + key.size() + value.size();  // keys share beginnings, and blocks may be read twice
+    if (unpacked_ > kMostUnpacked) damaged_variables("its table unpacks to more than 64 MiB");
     if (!is_index) {
       add(key, value);
       continue;
@@ -91,7 +96,7 @@ void Bundle::read_block(std::string_view block, bool is_index, std::string_view 
 
 void Bundle::add(const std::string& key, std::string_view value) {
   try {
-    protozero::pbf_reader in(value.data(), value.size());
+    protozero::pbf_reader in = frontend::reader_of(value);
     if (key.empty()) {
       while (in.next()) {
         if (in.tag() == 1) shards_ = in.get_int32();
@@ -104,11 +109,9 @@ void Bundle::add(const std::string& key, std::string_view value) {
     Entry entry;
     while (in.next()) switch (in.tag()) {
         case 1: entry.type = in.get_enum(); break;
-        case 2: {
-          protozero::data_view shape = in.get_view();
-          if (auto known = parse_shape({shape.data(), shape.size()})) entry.shape = *known;
+        case 2:
+          if (auto known = parse_shape(frontend::next_view(in))) entry.shape = *known;
           break;
-        }
         case 3: entry.shard = in.get_int32(); break;
         case 4: entry.offset = in.get_int64(); break;
         case 5: entry.size = in.get_int64(); break;

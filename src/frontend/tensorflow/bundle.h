@@ -2,6 +2,7 @@
 // The variables of a SavedModel: a sorted table of entries beside files with their data.
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +14,8 @@ class Bundle {
  public:
   /// `prefix`: the path of the files without ".index" and ".data-00000-of-00001". A model without variables has none.
   explicit Bundle(const std::string& prefix);
+  /// The same of the table's bytes, which are what ".index" holds.
+  Bundle(const std::string& prefix, std::string_view table);
 
   bool has(const std::string& key) const { return entries_.count(key) > 0; }
   /// An error that names some keys where there is none of this name, or where its data does not lie in the files.
@@ -30,6 +33,7 @@ class Bundle {
 
   std::string prefix_;
   int64_t shards_ = 1;
+  size_t unpacked_ = 0;  // bytes of keys and entries so far
   std::unordered_map<std::string, Entry> entries_;
 };
 

@@ -11,37 +11,18 @@
 namespace tessera::tensorflow {
 namespace {
 
+using frontend::for_each_number;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
 constexpr int kMostParts = 4'000'000;
 constexpr int kString = 7;
 
-std::string_view view(pbf_reader& in) {
-  protozero::data_view bytes = in.get_view();
-  return {bytes.data(), bytes.size()};
-}
+std::string_view view(pbf_reader& in) { return frontend::next_view(in); }
 
-pbf_reader reader(std::string_view bytes) { return pbf_reader(bytes.data(), bytes.size()); }
-
-/// What the wire reader throws, in words of ours.
 template <class F>
 auto checked(F&& parse) {
-  try {
-    return parse();
-  } catch (const protozero::end_of_buffer_exception&) {
-    damaged("the data ends in the middle of a field");
-  } catch (const protozero::varint_too_long_exception&) {
-    damaged("a number has more than ten bytes");
-  } catch (const protozero::unknown_pbf_wire_type_exception&) {
-    damaged("a field is of a type that protobuf does not have");
-  } catch (const protozero::invalid_tag_exception&) {
-    damaged("a field has a number that protobuf does not allow");
-  } catch (const protozero::exception&) {
-    damaged("the length of a field does not fit what it holds");
-  } catch (const std::bad_alloc&) {
-    throw Error(ValueError) << "the TensorFlow graph does not fit into memory";
-  }
+  return frontend::read_wire("the TensorFlow graph", parse, damaged);
 }
 
 /// An entry of a map: its key and its value.
@@ -88,7 +69,7 @@ class Reader {
         case 2: out.graph = graph(in.get_message()); break;
         case 5: {
           auto [key, value] = entry(in.get_message());
-          out.signatures.push_back(signature(key, reader(value)));
+          out.signatures.push_back(signature(key, frontend::reader_of(value)));
           break;
         }
         default: in.skip();
@@ -142,7 +123,7 @@ class Reader {
     auto add = [](std::vector<std::pair<std::string_view, std::string_view>>* list, pbf_reader given) {
       auto [name, info] = entry(given);
       std::string_view tensor;
-      for (pbf_reader fields = reader(info); fields.next();) {
+      for (pbf_reader fields = frontend::reader_of(info); fields.next();) {
         if (fields.tag() == 1) tensor = view(fields);
         else fields.skip();
       }
@@ -163,16 +144,6 @@ class Reader {
 
 // ---- tensors --------------------------------------------------------------------------------------------------------
 
-/// The elements of a field, packed or not, each handed to `write(index, value)`.
-template <class One, class Packed, class Write>
-void elements(pbf_reader& in, One&& one, Packed&& packed, Write&& write) {
-  if (in.wire_type() == pbf_wire_type::length_delimited) {
-    for (auto value : packed()) write(value);
-  } else {
-    write(one());
-  }
-}
-
 Value tensor(std::string_view bytes) {
   int64_t number = 0;
   std::vector<int64_t> shape;
@@ -183,7 +154,7 @@ Value tensor(std::string_view bytes) {
   bool has_bits = false;
   auto integer = [&](auto value) { integers.push_back(static_cast<int64_t>(value)); };
   auto real = [&](auto value) { reals.push_back(static_cast<double>(value)); };
-  pbf_reader in = reader(bytes);
+  pbf_reader in = frontend::reader_of(bytes);
   while (in.next()) switch (in.tag()) {
       case 1: number = in.get_enum(); break;
       case 2: {
@@ -193,17 +164,27 @@ Value tensor(std::string_view bytes) {
         break;
       }
       case 4: content = view(in); break;
-      case 5: elements(in, [&] { return in.get_float(); }, [&] { return in.get_packed_float(); }, real); break;
-      case 6: elements(in, [&] { return in.get_double(); }, [&] { return in.get_packed_double(); }, real); break;
-      case 7: elements(in, [&] { return in.get_int32(); }, [&] { return in.get_packed_int32(); }, integer); break;
-      case 8: texts.emplace_back(view(in)); break;
-      case 10: elements(in, [&] { return in.get_int64(); }, [&] { return in.get_packed_int64(); }, integer); break;
-      case 11: elements(in, [&] { return in.get_bool(); }, [&] { return in.get_packed_bool(); }, integer); break;
-      case 13:
-        elements(in, [&] { return in.get_int32(); }, [&] { return in.get_packed_int32(); }, integer), has_bits = true;
+      case 5: for_each_number(in, [&] { return in.get_float(); }, [&] { return in.get_packed_float(); }, real); break;
+      case 6: for_each_number(in, [&] { return in.get_double(); }, [&] { return in.get_packed_double(); }, real); break;
+      case 7:
+        for_each_number(in, [&] { return in.get_int32(); }, [&] { return in.get_packed_int32(); }, integer);
         break;
-      case 16: elements(in, [&] { return in.get_uint32(); }, [&] { return in.get_packed_uint32(); }, integer); break;
-      case 17: elements(in, [&] { return in.get_uint64(); }, [&] { return in.get_packed_uint64(); }, integer); break;
+      case 8: texts.emplace_back(view(in)); break;
+      case 10:
+        for_each_number(in, [&] { return in.get_int64(); }, [&] { return in.get_packed_int64(); }, integer);
+        break;
+      case 11: for_each_number(in, [&] { return in.get_bool(); }, [&] { return in.get_packed_bool(); }, integer); break;
+      case 13:
+        for_each_number(
+            in, [&] { return in.get_int32(); }, [&] { return in.get_packed_int32(); }, integer),
+            has_bits = true;
+        break;
+      case 16:
+        for_each_number(in, [&] { return in.get_uint32(); }, [&] { return in.get_packed_uint32(); }, integer);
+        break;
+      case 17:
+        for_each_number(in, [&] { return in.get_uint64(); }, [&] { return in.get_packed_uint64(); }, integer);
+        break;
       default: in.skip();
     }
   if (number == kString) return Value::of(std::move(texts));
@@ -241,7 +222,7 @@ Value tensor(std::string_view bytes) {
 /// The name of a function that an attribute holds.
 std::string function_name(std::string_view bytes) {
   std::string out;
-  for (pbf_reader in = reader(bytes); in.next();) {
+  for (pbf_reader in = frontend::reader_of(bytes); in.next();) {
     if (in.tag() == 1) out = view(in);
     else in.skip();
   }
@@ -256,26 +237,26 @@ Attribute shape_attribute(std::string_view bytes) {
 
 Attribute list_of(std::string_view bytes) {
   std::vector<Attribute> items;
-  pbf_reader in = reader(bytes);
+  pbf_reader in = frontend::reader_of(bytes);
   while (in.next()) switch (in.tag()) {
       case 2: items.push_back(Attribute::of_text(std::string(view(in)))); break;
       case 3:
-        elements(
+        for_each_number(
             in, [&] { return in.get_int64(); }, [&] { return in.get_packed_int64(); },
             [&](int64_t v) { items.push_back(Attribute::of(v)); });
         break;
       case 4:
-        elements(
+        for_each_number(
             in, [&] { return in.get_float(); }, [&] { return in.get_packed_float(); },
             [&](float v) { items.push_back(Attribute::of_real(v)); });
         break;
       case 5:
-        elements(
+        for_each_number(
             in, [&] { return in.get_bool(); }, [&] { return in.get_packed_bool(); },
             [&](bool v) { items.push_back(Attribute::of(v)); });
         break;
       case 6:
-        elements(
+        for_each_number(
             in, [&] { return in.get_enum(); }, [&] { return in.get_packed_enum(); },
             [&](int32_t v) { items.push_back(Attribute::of_type(type_of_number(v))); });
         break;
@@ -290,7 +271,7 @@ Attribute list_of(std::string_view bytes) {
 
 Attribute attribute(std::string_view bytes) {
   Attribute out;
-  pbf_reader in = reader(bytes);
+  pbf_reader in = frontend::reader_of(bytes);
   while (in.next()) switch (in.tag()) {
       case 1: out = list_of(view(in)); break;
       case 2: out = Attribute::of_text(std::string(view(in))); break;
@@ -337,7 +318,7 @@ std::optional<std::vector<int64_t>> parse_shape(std::string_view bytes) {
   return checked([&]() -> std::optional<std::vector<int64_t>> {
     std::vector<int64_t> out;
     bool is_unknown = false;
-    for (pbf_reader in = reader(bytes); in.next();) switch (in.tag()) {
+    for (pbf_reader in = frontend::reader_of(bytes); in.next();) switch (in.tag()) {
         case 2: {
           int64_t size = 0;
           for (pbf_reader dim = in.get_message(); dim.next();) {
@@ -357,7 +338,7 @@ std::optional<std::vector<int64_t>> parse_shape(std::string_view bytes) {
 }
 
 GraphDef parse_graph(std::string_view bytes) {
-  GraphDef out = checked([&] { return Reader().graph(reader(bytes)); });
+  GraphDef out = checked([&] { return Reader().graph(frontend::reader_of(bytes)); });
   if (out.nodes.empty()) damaged("it has no nodes");
   return out;
 }
@@ -365,7 +346,7 @@ GraphDef parse_graph(std::string_view bytes) {
 std::vector<MetaGraph> parse_saved_model(std::string_view bytes) {
   return checked([&] {
     std::vector<MetaGraph> out;
-    for (pbf_reader in = reader(bytes); in.next();) {
+    for (pbf_reader in = frontend::reader_of(bytes); in.next();) {
       if (in.tag() == 2) out.push_back(Reader().meta_graph(in.get_message()));
       else in.skip();
     }
@@ -376,10 +357,10 @@ std::vector<MetaGraph> parse_saved_model(std::string_view bytes) {
 
 bool looks_like_graph(std::string_view bytes) {
   try {
-    pbf_reader in = reader(bytes);
+    pbf_reader in = frontend::reader_of(bytes);
     if (!in.next() || in.tag() != 1 || in.wire_type() != pbf_wire_type::length_delimited) return false;
     std::string_view name, op;
-    for (pbf_reader node = reader(view(in)); node.next();) {
+    for (pbf_reader node = frontend::reader_of(view(in)); node.next();) {
       if (node.wire_type() != pbf_wire_type::length_delimited) return false;
       if (node.tag() == 1) name = view(node);
       else if (node.tag() == 2) op = view(node);

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/stack.h"
+#include "frontend/common/converted.h"
 #include "frontend/common/parameters.h"
 #include "frontend/common/parts.h"
 #include "frontend/tensorflow/control.h"
@@ -315,20 +316,12 @@ Values Importer::convert(Scope& scope, const NodeDef& node) {
   if (!row) throw Error(OpNotImplemented) << "the operator " << std::string(node.op) << " is not supported";
   Operation operation(*this, std::string(node.op), std::string(node.name), std::move(inputs), parse_attributes(node),
                       0);
-  try {
-    Values out = row->convert(operation);
-    if (node.op == "Const" && !out.empty()) {
-      constant_nodes_[&node] = out[0];
-      if (out[0].tensor.defined()) constants_.emplace_back(std::string(node.name), out[0].tensor);
-    }
-    return out;
-  } catch (const std::bad_alloc&) {
-    operation.invalid("its numbers ask for more memory than there is");
-  } catch (const std::length_error&) {
-    operation.invalid("its numbers ask for more memory than there is");
-  } catch (const std::out_of_range&) {
-    operation.invalid("the node has fewer inputs or attributes than its operator needs");
+  Values out = frontend::converted(operation, [&] { return row->convert(operation); });
+  if (node.op == "Const" && !out.empty()) {
+    constant_nodes_[&node] = out[0];
+    if (out[0].tensor.defined()) constants_.emplace_back(std::string(node.name), out[0].tensor);
   }
+  return out;
 }
 
 Values Importer::call(const std::string& name, const Values& inputs) {
@@ -456,10 +449,7 @@ Imported Importer::run() {
     if (node.op == "Placeholder") add_input(std::string(node.name));
   for (const std::string& name : placeholder_order_) add_input(name);
   if (!options_.freeze_params) body = with_parameters(body, constants_, &params, &out.params);
-  GlobalVarNode main;
-  main.name_hint = "main";
-  out.mod.update(make(std::move(main)),
-                 relay::make_function(params, body, nullptr, {}, DictAttrs().with(relay::kOutputNames, names)));
+  out.mod = module_of_main(params, body, DictAttrs().with(relay::kOutputNames, names));
   return out;
 }
 

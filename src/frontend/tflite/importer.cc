@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
-#include <stdexcept>
 
 #include "base/stack.h"
+#include "frontend/common/converted.h"
 #include "frontend/common/parameters.h"
 #include "frontend/common/parts.h"
 #include "frontend/tflite/quantize.h"
@@ -69,6 +69,33 @@ Values by_table(Node& in, const Converter& convert) {
   Expr index = relay::add(relay::cast(in[0], DataType::Int(32)),
                           relay::make_scalar(dtype.is_uint() ? 0 : 128, DataType::Int(32)));
   return {take(table, index, 0)};
+}
+
+/// What the operator makes. What has no form in integers is computed in real numbers between them.
+Values convert(Node& node, const Operator& given, const Values& inputs, const std::vector<const Tensor*>& out) {
+  if (!given.custom.empty()) return find_custom(given.custom)->convert(node);
+  const Row& row = *find_row(given.code);
+  if (row.quantized == Quantized::ByItself || !node.is_quantized()) return row.convert(node);
+  if (row.quantized == Quantized::ByTable && node.size() == 1 && node.dtype(node[0]).bits == 8 &&
+      node.quantized_input(0).scale.size() == 1 && node.quantized_output(0).scale.size() == 1)
+    return by_table(node, row.convert);
+  const bool moves = row.quantized == Quantized::Moves;
+  Values whole;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Quantization& q = node.quantized_input(i);
+    if (!q.is_given() || !inputs[i].tensor.defined() || is_float(node.dtype(inputs[i].tensor)) ||
+        node.dtype(inputs[i].tensor).bits > 16)
+      whole.push_back(inputs[i]);
+    else if (!moves) whole.push_back(dequantized(node, inputs[i].tensor, q));
+    else whole.push_back(requantized(node, inputs[i].tensor, q, node.quantized_output(0), node.output_type(0)));
+  }
+  Node inner = node.with_inputs(whole);
+  Values outputs = row.convert(inner);
+  if (!moves)
+    for (size_t i = 0; i < outputs.size() && i < out.size(); ++i)
+      if (out[i]->quantization.is_given() && outputs[i].tensor.defined())
+        outputs[i] = quantized(node, outputs[i].tensor, out[i]->quantization, memory_type(out[i]->kind));
+  return outputs;
 }
 
 class Importer : public tensorflow::Importing {
@@ -223,37 +250,7 @@ Values Importer::import_node(const Subgraph& graph, const Operator& given, std::
   }
   for (int32_t index : given.outputs) out.push_back(&graph.tensors[static_cast<size_t>(index)]);
   Node node(Operation(*this, name, label, inputs, given.attributes, given.outputs.size()), in, out);
-  try {
-    if (!given.custom.empty()) return find_custom(given.custom)->convert(node);
-    const Row& row = *find_row(given.code);
-    if (row.quantized == Quantized::ByItself || !node.is_quantized()) return row.convert(node);
-    if (row.quantized == Quantized::ByTable && node.size() == 1 && node.dtype(node[0]).bits == 8 &&
-        node.quantized_input(0).scale.size() == 1 && node.quantized_output(0).scale.size() == 1)
-      return by_table(node, row.convert);
-    const bool moves = row.quantized == Quantized::Moves;
-    Values whole;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Quantization& q = node.quantized_input(i);
-      if (!q.is_given() || !inputs[i].tensor.defined() || is_float(node.dtype(inputs[i].tensor)) ||
-          node.dtype(inputs[i].tensor).bits > 16)
-        whole.push_back(inputs[i]);
-      else if (!moves) whole.push_back(dequantized(node, inputs[i].tensor, q));
-      else whole.push_back(requantized(node, inputs[i].tensor, q, node.quantized_output(0), node.output_type(0)));
-    }
-    Node inner = node.with_inputs(whole);
-    Values outputs = row.convert(inner);
-    if (!moves)
-      for (size_t i = 0; i < outputs.size() && i < out.size(); ++i)
-        if (out[i]->quantization.is_given() && outputs[i].tensor.defined())
-          outputs[i] = quantized(node, outputs[i].tensor, out[i]->quantization, memory_type(out[i]->kind));
-    return outputs;
-  } catch (const std::bad_alloc&) {
-    node.invalid("its numbers ask for more memory than there is");
-  } catch (const std::length_error&) {
-    node.invalid("its numbers ask for more memory than there is");
-  } catch (const std::out_of_range&) {
-    node.invalid("the node has fewer inputs or attributes than its operator needs");
-  }
+  return frontend::converted(node, [&] { return convert(node, given, inputs, out); });
 }
 
 Imported Importer::run() {
@@ -298,10 +295,7 @@ Imported Importer::run() {
   if (results.empty()) throw Error(ValueError) << "the graph has no outputs";
   Expr body = results.size() == 1 ? results[0] : relay::make_tuple(results);
   if (!options_.freeze_params) body = with_parameters(body, constants_, &params, &out.params);
-  GlobalVarNode main;
-  main.name_hint = "main";
-  out.mod.update(make(std::move(main)),
-                 relay::make_function(params, body, nullptr, {}, DictAttrs().with(relay::kOutputNames, names)));
+  out.mod = module_of_main(params, body, DictAttrs().with(relay::kOutputNames, names));
   return out;
 }
 

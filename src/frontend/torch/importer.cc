@@ -4,9 +4,12 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/restore.h"
 #include "base/stack.h"
+#include "frontend/common/converted.h"
 #include "frontend/common/extents.h"
 #include "frontend/common/known.h"
+#include "frontend/common/parameters.h"
 #include "frontend/torch/quantize.h"
 #include "frontend/torch/scope.h"
 #include "ir/prim/ops.h"
@@ -71,14 +74,6 @@ constexpr std::pair<const char*, const char*> kPythonFunctions[] = {{"add", "ate
                                                                     {"floor", "math::floor"},
                                                                     {"trunc", "math::trunc"},
                                                                     {"sqrt", "math::sqrt"}};
-
-template <class T>
-struct Restore {
-  Restore(T& variable, T now) : variable(variable), before(std::exchange(variable, std::move(now))) {}
-  ~Restore() { variable = std::move(before); }
-  T& variable;
-  T before;
-};
 
 /// Calls `visit` for all nodes, also those of graphs inside nodes.
 template <class F>
@@ -285,11 +280,9 @@ Imported Importer::run() {
   DictAttrs attrs = DictAttrs();
   if (program_.output_names.size() == results.size()) attrs = attrs.with(relay::kOutputNames, names);
   if (!dims.empty()) attrs = attrs.with(relay::attr::kDimNames, dims);
-  GlobalVarNode main;
-  main.name_hint = "main";
   Imported out;
   out.params = param_values_;
-  out.mod.update(make(std::move(main)), relay::make_function(params, body, nullptr, {}, attrs));
+  out.mod = frontend::module_of_main(params, body, attrs);
   return out;
 }
 
@@ -336,17 +329,11 @@ Values Importer::import_node(const Node& node, Scope& scope) {
   if (!convert && unsupported_) throw Error(kFollowsUnsupported) << "no converter, which is listed beforehand";
   if (!convert) throw Error(OpNotImplemented) << "the operator " << node.op << " is not supported";
   Restore<const Scope*> restore(scope_, &scope);
-  try {
+  return frontend::converted(operation, [&] {
     Values values = convert_any(operation, convert);
     if (is_in_place(node.op)) change_in_place(args, values);
     return values;
-  } catch (const std::bad_alloc&) {
-    operation.invalid("its numbers ask for more memory than there is");
-  } catch (const std::length_error&) {
-    operation.invalid("its numbers ask for more memory than there is");
-  } catch (const std::out_of_range&) {
-    operation.invalid("the node has fewer arguments than its operator needs");
-  }
+  });
 }
 
 void Importer::change_in_place(const Operation::Args& args, const Values& values) const {

@@ -174,6 +174,14 @@ def test_unsupported_nodes_of_other_formats_are_listed_too(tmp_path):
     assert shown.returncode == 1 and "Activation, exp_1: " in shown.stdout and "marvel" in shown.stdout
 
 
+def test_a_loop_around_an_unsupported_node_is_not_listed_itself(tmp_path):
+    loop = Path(__file__).resolve().parents[2] / "fuzz" / "corpus" / "mxnet_symbol" / "loop.json"
+    symbol = tmp_path / "net-symbol.json"
+    symbol.write_text(loop.read_text().replace("elemwise_add", "wonder"))
+    rows = facts(symbol, code=1)["unsupported"]
+    assert [(row["operator"], row["node"]) for row in rows] == [("wonder", "add")]
+
+
 def test_a_relay_text_is_told_by_its_operators(tmp_path):
     x, w = relay.var("x", shape=(2, 8)), relay.var("w", shape=(4, 8))
     mod = tessera.IRModule.from_expr(relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w))))

@@ -1,6 +1,7 @@
 """Small files of TensorFlow and TFLite (tests/frameworks/tensorflow/export_tiny.py) answer as they did there; damaged ones are
 rejected."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,39 @@ def test_damaged_files_are_rejected_or_read(name):
             assert "InternalError" not in type(error).__name__
             rejected += 1
     assert rejected > 20
+
+
+def varint(number):
+    return bytes([number & 127 | 128]) + varint(number >> 7) if number > 127 else bytes([number])
+
+
+def table_of_variables(entries):
+    """A table with one block: of each entry how much of its key it shares with the last one, the rest, and its value."""
+    block = b"".join(varint(a) + varint(len(b)) + varint(len(c)) + b + c for a, b, c in entries) + bytes(4)
+    where = varint(0) + varint(len(block))
+    index = varint(0) + varint(1) + varint(len(where)) + b"z" + where + bytes(4)
+    footer = varint(0) + varint(0) + varint(len(block) + 5) + varint(len(index))
+    magic = 0xDB4775248B80FB57.to_bytes(8, "little")
+    return block + bytes(5) + index + bytes(5) + footer.ljust(40, b"\0") + magic
+
+
+@pytest.mark.parametrize(
+    "table, words",
+    [
+        (b"", "its table is too short"),
+        (bytes(100), "its table does not end as one does"),
+        (table_of_variables([(3, b"", b"")]), "a key shares more than there is"),
+        (table_of_variables([(0, b"key", b"\x12\x7f")]), "an entry of its table cannot be read"),
+        (table_of_variables([(i, b"k", b"") for i in range(12_000)]), "its table unpacks to more than 64 MiB"),
+        (table_of_variables([(0, b"key", b"")]), r"has no variable .* in its table of 1 entries"),
+    ],
+)
+def test_damaged_tables_of_variables_are_rejected(tmp_path, table, words):
+    model = tmp_path / "model"
+    shutil.copytree(FOLDER / "recurrent.saved_model", model)
+    (model / "variables" / "variables.index").write_bytes(table)
+    with pytest.raises(ValueError, match=words):
+        relay.frontend.from_tensorflow(model)
 
 
 def test_a_file_of_something_else_says_so():
