@@ -257,10 +257,12 @@ void write_tar(const std::string& path, const std::vector<TarEntry>& entries) {
       std::optional<MappedFile> file;
       if (!entry.file.empty()) file.emplace(entry.file, "the file");
       std::string_view bytes = file ? file->bytes() : std::string_view(entry.bytes);
-      Header header = header_of(entry.name, bytes.size());
+      size_t size = bytes.size();
+      if (entry.parts) entry.parts([&](std::string_view part) { size += part.size(); });
+      Header header = header_of(entry.name, size);
       put({reinterpret_cast<const char*>(&header), kBlock});
-      put(bytes);
-      put(std::string_view(zeros).substr(0, (kBlock - bytes.size() % kBlock) % kBlock));
+      entry.parts ? entry.parts(put) : put(bytes);
+      put(std::string_view(zeros).substr(0, (kBlock - size % kBlock) % kBlock));
     }
     put(zeros);
     if (!out.flush()) throw Error(file_error(errno)) << "cannot write " << path << ": " << std::strerror(errno);

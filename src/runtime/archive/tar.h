@@ -5,6 +5,7 @@
 // wrong checksum and sizes beyond the end of the file are each a ValueError that says which member is meant. Nothing is
 // unpacked by name: a caller asks for the bytes of a member.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,11 +47,13 @@ class TarReader {
   std::vector<Member> members_;
 };
 
-/// One file that goes into an archive: its bytes, or those of another file.
+/// One file that goes into an archive: its bytes, those of another file, or what a function hands on.
 struct TarEntry {
   std::string name;
   std::string bytes;
   std::string file;  // not empty: what to copy instead of `bytes`
+  /// Not null: what gives them instead, part by part. Called twice, as their number comes first.
+  std::function<void(const std::function<void(std::string_view)>& out)> parts = nullptr;
 };
 /// Writes an archive by rename. Equal contents give equal bytes: no dates, no owners. The end is sealed (`file_seal.h`).
 void write_tar(const std::string& path, const std::vector<TarEntry>& entries);

@@ -133,7 +133,7 @@ void write_package(const std::string& path, const std::string& library_file, con
   if (graph.empty()) return write_tar(path, {{std::string("lib") + form, "", library_file}});
   write_tar(path, {{std::string("mod") + form, "", library_file},
                    {"mod.json", graph, ""},
-                   {"mod.params", save_params(params), ""}});
+                   {"mod.params", "", "", [&](const Sink& out) { write_params(out, params); }}});
 }
 
 namespace {

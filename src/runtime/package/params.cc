@@ -33,22 +33,37 @@ DataType read_dtype(ByteReader& in) {
   return DataType(code, bits, lanes);
 }
 
-}  // namespace
-
-void write_tensor(ByteWriter& out, const NDArray& array) {
-  NDArray host = array.device().device_type == kDLCPU ? array : array.copy_to(cpu());
-  DataType dtype = host.dtype();
+/// What comes before the data of a tensor.
+void write_tensor_head(ByteWriter& out, const NDArray& array) {
+  DataType dtype = array.dtype();
   out.write(kTensorMagic);
   out.write(uint64_t{0});
   out.write(int32_t{kDLCPU});
   out.write(int32_t{0});
-  out.write(static_cast<int32_t>(host.shape().size()));
+  out.write(static_cast<int32_t>(array.shape().size()));
   out.write(dtype.code);
   out.write(dtype.bits);
   out.write(dtype.lanes);
-  for (int64_t extent : host.shape()) out.write(extent);
-  out.write(static_cast<int64_t>(host.bytes()));
+  for (int64_t extent : array.shape()) out.write(extent);
+  out.write(static_cast<int64_t>(array.bytes()));
+}
+
+NDArray on_host(const NDArray& array) { return array.device().device_type == kDLCPU ? array : array.copy_to(cpu()); }
+
+}  // namespace
+
+void write_tensor(ByteWriter& out, const NDArray& array) {
+  write_tensor_head(out, array);
+  NDArray host = on_host(array);
   out.raw(host.data<char>(), host.bytes());
+}
+
+void write_tensor(const Sink& out, const NDArray& array) {
+  ByteWriter head;
+  write_tensor_head(head, array);
+  out(head.take());
+  NDArray host = on_host(array);
+  out({host.data<char>(), host.bytes()});
 }
 
 NDArray read_tensor(ByteReader& in) {
@@ -71,15 +86,24 @@ NDArray read_tensor(ByteReader& in) {
   return array;
 }
 
-std::string save_params(const Map<String, NDArray>& params) {
-  ByteWriter out;
-  out.write(kParamsMagic);
-  out.write(uint64_t{0});
-  out.write(uint64_t{params.size()});
-  for (const auto& [name, _] : params) out.write(std::string_view(name));
-  out.write(uint64_t{params.size()});
+void write_params(const Sink& out, const Map<String, NDArray>& params) {
+  ByteWriter names;
+  names.write(kParamsMagic);
+  names.write(uint64_t{0});
+  names.write(uint64_t{params.size()});
+  for (const auto& [name, _] : params) names.write(std::string_view(name));
+  names.write(uint64_t{params.size()});
+  out(names.take());
   for (const auto& [_, array] : params) write_tensor(out, array);
-  return out.take();
+}
+
+std::string save_params(const Map<String, NDArray>& params) {
+  size_t size = 0;
+  write_params([&](std::string_view part) { size += part.size(); }, params);
+  std::string out;
+  out.reserve(size);
+  write_params([&](std::string_view part) { out.append(part); }, params);
+  return out;
 }
 
 Map<String, NDArray> load_params(std::string_view data) {
@@ -109,11 +133,14 @@ struct ParamsFile {
 };
 
 void save_params_to_file(Map<String, NDArray> params, std::string path) {
-  std::string data = save_params(params);
   ParamsFile file(path, "wb");
-  if (std::fwrite(data.data(), 1, data.size(), file.handle) != data.size() || std::fflush(file.handle) != 0)
-    throw Error(file_error(errno)) << "cannot write " << data.size() << " bytes to " << path << ": "
-                                   << std::strerror(errno);
+  bool is_written = true;
+  auto write = [&](std::string_view part) {
+    is_written = is_written && std::fwrite(part.data(), 1, part.size(), file.handle) == part.size();
+  };
+  write_params(write, params);
+  if (!is_written || std::fflush(file.handle) != 0)
+    throw Error(file_error(errno)) << "cannot write parameters to " << path << ": " << std::strerror(errno);
 }
 
 Map<String, NDArray> load_params_from_file(std::string path) {

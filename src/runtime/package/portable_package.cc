@@ -72,9 +72,7 @@ class WeightPool {
     std::vector<TarEntry> out;
     for (size_t i = 0; i < weights_.size(); ++i) {
       if (!is_shared(i)) continue;
-      ByteWriter bytes;
-      write_tensor(bytes, weights_[i].tensor);
-      out.push_back({member(i), bytes.take(), ""});
+      out.push_back({member(i), "", "", [tensor = weights_[i].tensor](const Sink& to) { write_tensor(to, tensor); }});
     }
     return out;
   }
@@ -133,7 +131,7 @@ void write_portable_package(const std::string& path, std::vector<PackagePart> pa
     }
     entries.push_back({folder + stem + ".so", "", row.part.library_file});
     if (!row.part.graph.empty()) entries.push_back({folder + "mod.json", row.part.graph, ""});
-    entries.push_back({folder + stem + ".params", save_params(own), ""});
+    entries.push_back({folder + stem + ".params", "", "", [own](const Sink& out) { write_params(out, own); }});
     Array<ObjectRef> needs;
     for (const std::string& text : row.needs) needs.push_back(String(text));
     cpus.push_back(Map<String, ObjectRef>{{"cpu", String(row.part.cpu)}, {"needs", needs}, {"weights", shared}});

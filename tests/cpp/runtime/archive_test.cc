@@ -64,6 +64,19 @@ TEST(Tar, WhatIsWrittenComesBack) {
   EXPECT_EQ(contents(path), first);
 }
 
+TEST(Tar, PartsBecomeOneMember) {
+  TemporaryFolder folder;
+  std::string path = folder.file("a.tar"), long_part(1000, 'x');
+  auto parts = [&](const std::function<void(std::string_view)>& out) {
+    out("begin ");
+    out(long_part);
+  };
+  write_tar(path, {{"parts", "", "", parts}, {"next", "1", ""}});
+  TarReader tar(path);
+  EXPECT_EQ(tar["parts"], "begin " + long_part);
+  EXPECT_EQ(tar["next"], "1");
+}
+
 TEST(Tar, AFailedWriteLeavesTheOldFile) {
   TemporaryFolder folder;
   std::string path = folder.file("a.tar");

@@ -1,5 +1,6 @@
 #include "runtime/package/params.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -51,6 +52,21 @@ TEST(Params, HaveV010sBytes) {
       "\1\2\3\4",
       94);
   EXPECT_EQ(save_params(params), expected);
+}
+
+TEST(Params, AreHandedOnWithoutACopy) {
+  Map<String, NDArray> params = some_params();
+  std::string all;
+  std::vector<const char*> parts;
+  write_params(
+      [&](std::string_view part) {
+        all += part;
+        parts.push_back(part.data());
+      },
+      params);
+  EXPECT_EQ(all, save_params(params));
+  for (const auto& [name, array] : params)
+    EXPECT_TRUE(std::find(parts.begin(), parts.end(), array.data<char>()) != parts.end()) << name.str();
 }
 
 TEST(Params, EveryTruncationIsAnErrorThatSaysWhere) {
