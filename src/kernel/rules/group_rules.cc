@@ -125,20 +125,23 @@ GroupRule rows_rule(const FunctionNode*, const CompileEnvironment& environment) 
   return {make(topi::RowsKnobsNode()), with_plan};
 }
 
-/// All is computed at the end, from the data and what is known of the rows.
+/// All is computed at the end, from the data and what is known of rows and columns.
 GroupRule resample_rule(const FunctionNode* primitive, const CompileEnvironment& environment) {
   std::optional<relay::Resampling> columns = relay::resampling_of(primitive->body);
-  std::optional<topi::ResampledAxis> numbers = columns ? relay::numbers_of(*columns) : std::nullopt;
-  ICHECK(numbers) << "a resampled image has columns that are known";
-  const int64_t lanes = environment.machine->vector_bytes / dtype_of(primitive->body).bytes();
-  auto rows = std::make_shared<topi::ResampledRows>();
+  ICHECK(columns) << "a resampled image ends with its columns";
+  std::optional<topi::ResampledAxis> numbers = relay::numbers_of(*columns);
+  const topi::Machine& machine = environment.machine;
+  const int64_t lanes = machine->vector_bytes / dtype_of(primitive->body).bytes();
+  auto of_rows = std::make_shared<topi::ResampledTables>(), of_columns = std::make_shared<topi::ResampledTables>();
   GroupKernel kernel;
   kernel.compute = [=](const Call* call, const Array<te::Tensor>& in) -> Array<te::Tensor> {
     const bool is_of_columns = std::find(columns->calls.begin(), columns->calls.end(), call) != columns->calls.end();
-    if (!is_of_columns && op_name(call) == relay::ops::take) rows->indices.push_back(in[1]);
-    if (!is_of_columns && op_name(call) == relay::ops::multiply) rows->weights.push_back(in[1]);
+    topi::ResampledTables& tables = is_of_columns ? *of_columns : *of_rows;
+    if (op_name(call) == relay::ops::take) tables.indices.push_back(in[1]);
+    if (op_name(call) == relay::ops::multiply) tables.weights.push_back(in[1]);
     if (call != columns->calls.back()) return {in[0]};
-    return {topi::resample(in[0], *rows, *numbers, lanes)};
+    return {numbers ? topi::resample(in[0], *of_rows, *numbers, lanes)
+                    : topi::resample_at_run_time(in[0], *of_rows, *of_columns, machine)};
   };
   return {nullptr, [kernel](const ObjectRef&) { return kernel; }};
 }

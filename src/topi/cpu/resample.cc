@@ -34,7 +34,7 @@ Stmt store_vector(const Buffer& buffer, const PrimExpr& value, Indices at) {
 using Row = std::function<PrimExpr(const PrimExpr& column, int64_t count)>;
 
 /// Blended from a few rows of the data.
-Row blended_row(const Buffers& in, const ResampledRows& rows, const Indices& at) {
+Row blended_row(const Buffers& in, const ResampledTables& rows, const Indices& at) {
   return [&in, &rows, at](const PrimExpr& column, int64_t count) {
     const size_t taps = std::max<size_t>(rows.indices.size(), 1);
     PrimExpr sum;
@@ -126,7 +126,7 @@ bool can_resample(const ResampledAxis& columns) {
   return true;
 }
 
-te::Tensor resample(const te::Tensor& x, const ResampledRows& rows, const ResampledAxis& columns, int64_t lanes) {
+te::Tensor resample(const te::Tensor& x, const ResampledTables& rows, const ResampledAxis& columns, int64_t lanes) {
   Indices shape = x->shape;
   shape.set(shape.size() - 1, PrimExpr(static_cast<int>(columns.indices[0].size())));
   if (!rows.indices.empty()) shape.set(shape.size() - 2, rows.indices[0]->shape[0]);

@@ -1,8 +1,9 @@
 #pragma once
-// Images of another size whose indices and weights are known while compiling: rows are blended by vectors, and what a
-// vector of a result reads of such a row is a few of its vectors, shuffled.
+// Images of another size: rows are blended by vectors, and what a vector of a result reads of such a row is a few of its
+// vectors, shuffled. Indices and weights of columns are known while compiling, or tensors (resample_dynamic.cc).
 
 #include "te/tensor.h"
+#include "topi/cpu/machine.h"
 
 namespace tessera::topi {
 
@@ -14,8 +15,8 @@ struct ResampledAxis {
   bool empty() const { return indices.empty(); }
 };
 
-/// The same, for the axis before the last, as tensors that are read at run time.
-struct ResampledRows {
+/// The same as tensors that are read at run time.
+struct ResampledTables {
   Array<te::Tensor> indices, weights;
 };
 
@@ -23,6 +24,9 @@ struct ResampledRows {
 bool can_resample(const ResampledAxis& columns);
 
 /// (..., h, w) to (..., H, W): rows first, then columns. Without `rows`, h stays.
-te::Tensor resample(const te::Tensor& x, const ResampledRows& rows, const ResampledAxis& columns, int64_t lanes);
+te::Tensor resample(const te::Tensor& x, const ResampledTables& rows, const ResampledAxis& columns, int64_t lanes);
+/// The same where columns are tables too. Indices that lie outside the data are those of its first or last element.
+te::Tensor resample_at_run_time(const te::Tensor& x, const ResampledTables& rows, const ResampledTables& columns,
+                                const Machine& machine);
 
 }  // namespace tessera::topi

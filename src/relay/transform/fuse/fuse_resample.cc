@@ -2,6 +2,8 @@
 // the last axis stays in the kernel as numbers, so that a vector of the result is a few vectors of the data, shuffled.
 //
 //   %0 = take(%x, rows, axis=2); take(%0, columns, axis=3)   =>   fn (%x, %rows, Primitive=1, tessera.rule="resample") { ... }
+//
+// Where the extents of the result are known only at run time, columns are tables that the kernel reads, as rows are.
 
 #include <algorithm>
 
@@ -17,12 +19,10 @@ namespace {
 
 constexpr size_t kMaxTaps = 16;
 
-bool is_table(const Expr& expr) { return expr.as<Constant>() || expr.as<VarNode>(); }
-
 /// take(data, a list, axis)
 bool add_take(const Expr& expr, Resampling* out) {
   const Call* call = as_call(expr, ops::take);
-  if (!call || !is_table(call->args[1]) || rank_of(call->args[1]) != 1) return false;
+  if (!call || rank_of(call->args[1]) != 1) return false;
   auto* attrs = call->attrs_as<TakeAttrs>();
   const int64_t* axis = attrs->axis ? as_int(attrs->axis) : nullptr;
   if (!axis || attrs->batch_dims != 0) return false;
@@ -36,13 +36,23 @@ bool add_take(const Expr& expr, Resampling* out) {
   return true;
 }
 
-/// One number for each index along the axis.
+/// One number for each index along the axis; dimensions are matched from the right.
 bool is_along(const Expr& weight, int64_t axis, size_t rank) {
-  auto shape = fixed_shape(checked_type(weight));
-  if (!is_table(weight) || !shape || shape->size() != rank) return false;
-  for (size_t i = 0; i < rank; ++i)
-    if ((*shape)[i] != 1 && static_cast<int64_t>(i) != axis) return false;
-  return true;
+  auto* type = checked_type(weight).as<TensorTypeNode>();
+  if (!type || type->shape.size() > rank) return false;
+  const auto missing = static_cast<int64_t>(rank - type->shape.size());
+  for (size_t i = 0; i < type->shape.size(); ++i)
+    if (!is_one(type->shape[i]) && static_cast<int64_t>(i) + missing != axis) return false;
+  return axis >= missing;
+}
+
+/// So many results as a run decides, of elements that are the last ones where an index lies outside.
+bool is_dynamic(const Resampling& axis) {
+  return std::ranges::all_of(axis.calls, [](const Call* call) {
+    if (op_name(call) != ops::take) return true;
+    auto* attrs = call->attrs_as<TakeAttrs>();
+    return !fixed_shape(checked_type(call->args[1])) && attrs->mode != "wrap" && !attrs->checked_as.defined();
+  });
 }
 
 bool add_weighted(const Expr& expr, Resampling* out) {
@@ -111,11 +121,14 @@ class ResampleFinder {
       group.rule = "resample";
       group.root = all[i].get();
       add(*columns, &group);
-      for (const Expr& table : columns->indices) group.members.insert(table.get());
-      for (const Expr& table : columns->weights) group.members.insert(table.get());
+      const bool is_known = numbers_of(*columns).has_value();
+      for (const auto* tables : {&columns->indices, &columns->weights})
+        for (const Expr& table : *tables)
+          if (is_known) group.members.insert(table.get());
       if (std::optional<Resampling> rows =
               is_read_by(columns->data, *columns) ? resampling_of(columns->data) : std::nullopt;
-          rows && rows->axis == rank - 2 && is_closed(*rows) && numbers_of(*rows))
+          rows && rows->axis == rank - 2 && is_closed(*rows) &&
+          (is_known ? numbers_of(*rows).has_value() : is_dynamic(*rows)))
         add(*rows, &group);
       out.push_back(std::move(group));
     }
@@ -126,12 +139,12 @@ class ResampleFinder {
   static bool is_candidate(const Expr& expr) {
     auto* call = expr.as<Call>();
     if (!call || (op_name(call) != ops::take && op_name(call) != ops::add)) return false;
-    return dtype_of(expr) == DataType::Float(32) && fixed_shape(checked_type(expr)) && rank_of(expr) >= 2;
+    return dtype_of(expr) == DataType::Float(32) && rank_of(expr) >= 2;
   }
 
   static bool fits(const Resampling& axis) {
     std::optional<topi::ResampledAxis> numbers = numbers_of(axis);
-    return numbers && topi::can_resample(*numbers);
+    return numbers ? topi::can_resample(*numbers) : is_dynamic(axis);
   }
 
   /// Everything but the last is read inside.

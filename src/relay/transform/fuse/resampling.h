@@ -1,5 +1,5 @@
 #pragma once
-// Images of another size, as importers write them: elements taken at constant indices, times constant weights, added up.
+// Images of another size, as importers write them: elements taken at some indices, times weights, added up.
 
 #include "relay/expr.h"
 #include "topi/cpu/resample.h"
@@ -14,7 +14,7 @@ struct Resampling {
   std::vector<const Call*> calls;  // all that it is made of, operands first
 };
 
-/// What `expr` is, where it is that. Types must be known, and indices and weights be constants or variables.
+/// What `expr` is, where it is that. Types must be known.
 std::optional<Resampling> resampling_of(const Expr& expr);
 
 /// Its indices and weights as numbers; nothing where they are no constants, or an index lies outside the data.
