@@ -121,12 +121,15 @@ Expr pad_int8(const Op& op, const Attrs& given, const Array<Expr>& args, const A
   return more_outs == 0 ? all : relay::slice_axis(all, static_cast<int>(channel), 0, outs);
 }
 
-/// With channel padding where no block of half a vector or more holds the channels, and padding is a quarter at most.
+/// True where a whole vector takes as long as two halves: Zen 4 executes vectors of AVX-512 so, Zen those of AVX2.
+bool executes_by_halves(const topi::Machine& machine) { return machine->cpu == "znver4" || machine->cpu == "znver1"; }
+
+/// With channel padding where no block that is as quick as whole vectors holds the channels, and padding is a quarter at most.
 int64_t padded_channels(int64_t channels, const Target& target) {
-  const int64_t lanes = topi::machine_of(target)->vector_bytes / 4;
-  const int64_t wanted = (channels + lanes - 1) / lanes * lanes;
-  const bool fills_half = result_block(channels, lanes) * 2 >= lanes;
-  return fills_half || 4 * channels < 3 * wanted ? channels : wanted;
+  const topi::Machine machine = topi::machine_of(target);
+  const int64_t lanes = machine->vector_bytes / 4, wanted = (channels + lanes - 1) / lanes * lanes;
+  const int64_t quick = executes_by_halves(machine) ? lanes / 2 : lanes;
+  return result_block(channels, lanes) >= quick || 4 * channels < 3 * wanted ? channels : wanted;
 }
 
 void channel_padding() {

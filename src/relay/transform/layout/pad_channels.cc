@@ -15,6 +15,8 @@
 
 #include "ir/rewrite.h"
 #include "relay/attrs/conv.h"
+#include "relay/attrs/pool.h"
+#include "relay/attrs/reduce.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/slots.h"
@@ -22,6 +24,7 @@
 #include "relay/transform/simplify/fold_constant.h"
 #include "relay/type/type_of.h"
 #include "runtime/function/element.h"
+#include "tir/layout.h"
 
 namespace tessera::relay {
 namespace {
@@ -58,6 +61,37 @@ bool is_float_of(const Expr& value, size_t axis) {
   return type && type->dtype == DataType::Float(32) && axis < type->shape.size() && as_int(type->shape[axis]);
 }
 
+/// The layout of a pool; empty for other calls.
+String pool_layout(const Call* call) {
+  if (auto* attrs = call->attrs.as<PoolAttrs>()) return attrs->layout;
+  if (auto* attrs = call->attrs.as<AdaptivePoolAttrs>()) return attrs->layout;
+  if (auto* attrs = call->attrs.as<GlobalPool2DAttrs>()) return attrs->layout;
+  return "";
+}
+
+/// Which axis of the result of a pool or a reduction is the axis `channel` of its data, if it makes each channel of one channel
+/// and zeros of zeros.
+std::optional<size_t> kept_axis(const Call* call, size_t channel, size_t rank) {
+  if (const String layout = pool_layout(call); !layout.empty()) {
+    const Layout axes = make_layout(layout);
+    return axes->axes.size() == rank && axes->index_of('C') == static_cast<int>(channel) ? std::optional(channel)
+                                                                                         : std::nullopt;
+  }
+  constexpr Reduction kKinds[] = {Reduction::Sum, Reduction::Max, Reduction::Min, Reduction::Mean};
+  auto* attrs = call->attrs.as<ReduceAttrs>();
+  auto reduced = attrs && attrs->axis.defined() ? fixed_ints(attrs->axis) : std::nullopt;
+  if (!reduced || attrs->exclude ||
+      std::find(std::begin(kKinds), std::end(kKinds), reduction_of(call)) == std::end(kKinds))
+    return std::nullopt;
+  size_t before = 0;
+  for (int64_t axis : *reduced) {
+    if (axis < 0) axis += static_cast<int64_t>(rank);
+    if (axis == static_cast<int64_t>(channel)) return std::nullopt;
+    before += axis < static_cast<int64_t>(channel);
+  }
+  return attrs->keepdims ? channel : channel - before;
+}
+
 class ChannelPadder {
  public:
   explicit ChannelPadder(const GraphEnvironment& environment) : environment_(environment) {}
@@ -87,7 +121,16 @@ class ChannelPadder {
     if (std::optional<LayerChannels> at = layer_channels(call)) return widened_layer(call, post, *at);
     const Fusion fusion = fusion_of(Op(op));
     if (fusion == Fusion::Elementwise || fusion == Fusion::Broadcast) return widened_elements(call, post);
-    return std::nullopt;
+    return widened_windows(call, post);
+  }
+
+  /// A pool or a reduction of padded data.
+  std::optional<Wide> widened_windows(const Call* call, const Ref<Call>& post) {
+    const Wide* data = call->args.size() == 1 ? wide_of(post->args[0]) : nullptr;
+    if (!data || data->filler != 0) return std::nullopt;
+    const std::optional<size_t> axis = kept_axis(call, data->axis, rank_of(call->args[0]));
+    if (!axis || !is_float_of(Expr(call), *axis)) return std::nullopt;
+    return Wide{make_call(call->op, {data->value}, call->attrs), *axis, data->channels, data->padded, 0};
   }
 
   /// A layer that takes padded data or gives padded results.

@@ -22,10 +22,10 @@ def data(channels=58, size=6, batch=1):
     return relay.var("x", shape=(batch, channels, size, size))
 
 
-def padded(function):
+def padded(function, target=TARGET):
     mod = relay.transform.InferType()(tvm.IRModule.from_expr(function))
     run = tvm.get_global_func("relay._transform.PadChannels")()
-    with tvm.target.Target(TARGET), tvm.transform.PassContext(opt_level=3):
+    with tvm.target.Target(target), tvm.transform.PassContext(opt_level=3):
         return relay.transform.InferType()(run(mod))["main"]
 
 
@@ -67,10 +67,66 @@ def test_padding_goes_through_a_whole_branch():
     same_answers(function_of(branch(data())), np.random.RandomState(3).randn(1, 58, 6, 6).astype("float32"))
 
 
-@pytest.mark.parametrize("channels, wanted", [(58, 64), (116, 128), (12, 16), (24, 24), (64, 64), (20, 20), (3, 3)])
-def test_channels_that_fill_half_a_vector_or_would_be_mostly_padding_stay(channels, wanted):
+COUNTS = [(58, 64), (116, 128), (12, 16), (24, 32), (40, 48), (104, 112), (64, 64), (20, 20), (8, 8), (3, 3)]
+
+
+@pytest.mark.parametrize("channels, wanted", COUNTS)
+def test_channels_that_would_be_mostly_padding_stay(channels, wanted):
     out = padded(function_of(conv(data(16), 16, channels)))
     assert calls(out, "nn.conv2d") == [(1, wanted, 6, 6)]
+
+
+def test_half_vectors_stay_where_they_take_half_the_time():
+    out = padded(function_of(conv(data(16), 16, 24)), "llvm -mcpu=znver4")
+    assert calls(out, "nn.conv2d") == [(1, 24, 6, 6)]
+    out = padded(function_of(conv(data(16), 16, 58)), "llvm -mcpu=znver4")
+    assert calls(out, "nn.conv2d") == [(1, 64, 6, 6)]
+
+
+def pools(x):
+    return [
+        relay.nn.global_avg_pool2d(x),
+        relay.nn.adaptive_max_pool2d(x, (2, 2)),
+        relay.nn.max_pool2d(x, (3, 3), (2, 2), padding=(1, 1)),
+        relay.nn.avg_pool2d(x, (3, 3), (2, 2), padding=(1, 1)),
+        relay.mean(x, axis=(2, 3), keepdims=True),
+        relay.max(x, axis=[-1], keepdims=True),
+    ]
+
+
+@pytest.mark.parametrize("which", range(6))
+def test_padding_goes_through_pools(which):
+    body = conv(pools(relay.nn.relu(biased(conv(data(), 58, 58), 58)))[which], 58, 64)
+    assert calls(padded(function_of(body)), "strided_slice") == []
+    same_answers(function_of(body), np.random.RandomState(3).randn(1, 58, 6, 6).astype("float32"))
+
+
+def test_axes_before_the_channels_may_be_reduced():
+    body = relay.sum(conv(data(batch=2), 58, 58), axis=[0, 2])
+    assert calls(padded(function_of(body)), "sum") == [(64, 6)]
+    same_answers(function_of(body), np.random.RandomState(3).randn(2, 58, 6, 6).astype("float32"))
+
+
+@pytest.mark.parametrize("axis, keepdims", [((1,), True), ((1, 2), False), (None, True)])
+def test_padding_ends_where_channels_are_reduced(axis, keepdims):
+    body = relay.sum(conv(data(), 58, 58), axis=axis, keepdims=keepdims)
+    assert calls(padded(function_of(body)), "strided_slice") == [(1, 58, 6, 6)]
+    same_answers(function_of(body), np.random.RandomState(3).randn(1, 58, 6, 6).astype("float32"))
+
+
+def test_padding_that_is_no_zero_ends_at_pools():
+    body = relay.nn.avg_pool2d(relay.sigmoid(conv(data(), 58, 58)), (3, 3), padding=(1, 1), count_include_pad=True)
+    assert calls(padded(function_of(body)), "nn.avg_pool2d") == [(1, 58, 6, 6)]
+
+
+def test_gates_of_channels_keep_the_padding():
+    """Squeeze and excite: what scales the channels is computed from their means."""
+    y = relay.nn.relu(biased(conv(data(), 58, 58), 58))
+    gate = relay.sigmoid(conv(relay.nn.relu(conv(relay.nn.global_avg_pool2d(y), 58, 16)), 16, 58, seed=6))
+    body = conv(y * gate, 58, 64)
+    out = padded(function_of(body))
+    assert calls(out, "strided_slice") == [] and calls(out, "multiply") == [(1, 64, 6, 6)]
+    same_answers(function_of(body), np.random.RandomState(3).randn(1, 58, 6, 6).astype("float32"))
 
 
 def test_both_sides_of_a_sum_are_padded():
