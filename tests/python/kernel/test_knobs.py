@@ -101,6 +101,18 @@ def test_any_tile_of_a_convolution_is_right(knobs):
     np.testing.assert_allclose(result(lib, x=x), want, atol=1e-4)
 
 
+@pytest.mark.parametrize("size, kernel", [((512, 512), 3), ((512, 2048), 1)])
+def test_tiles_that_read_weights_beyond_the_cache_divide_rows(size, kernel):
+    """Rows of 7 pixels are whole tiles, not five and then two, each of which would read the weights."""
+    (ins, outs), x = size, relay.var("x", shape=(1, size[0], 7, 7))
+    weight = relay.const(np.zeros((outs, ins, kernel, kernel), "float32"))
+    body = relay.nn.conv2d(x, weight, channels=outs, kernel_size=(kernel, kernel), padding=kernel // 2)
+    with tvm.transform.PassContext(opt_level=3, config={"relay.conv2d.winograd": False}):
+        lib = relay.build(tvm.IRModule.from_expr(relay.Function([x], body)), "llvm -mcpu=skylake-avx512")
+    (plan,) = plans(lib, "contraction")
+    assert (plan["columns"], plan["vectors"]) == (7, 2)
+
+
 def test_data_beyond_the_cache_is_read_by_blocks_of_rows():
     x, w = random(1, 512, 64, 64), random(128, 512, 1, 1)
     body = relay.nn.conv2d(relay.var("x", shape=x.shape), relay.const(w), channels=128, kernel_size=(1, 1))

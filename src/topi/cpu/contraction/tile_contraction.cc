@@ -143,7 +143,9 @@ std::vector<int64_t> widths_of(const Reduction& reduction, const Space& space) {
   return {7, 10, 14, 20, 28, 40, 56, 80};
 }
 
-ContractionKnobsNode choose(const Reduction& reduction, const Space& space, const Machine& machine, int64_t registers) {
+/// `exceeds_cache`: lanes do not stay in the cache from tile to tile, so that each reads its vectors from L2.
+ContractionKnobsNode choose(const Reduction& reduction, const Space& space, const Machine& machine, int64_t registers,
+                            bool exceeds_cache) {
   const std::vector<int64_t> widths = widths_of(reduction, space);
   const int64_t height = space.pixels.size() < 2 ? 1 : reduction.extents[space.pixels[0]];
   TileSpace tiles{.rows = {widths, Cover::Rest}, .vectors = {{space.vector_extent}, Cover::Whole}};
@@ -156,7 +158,9 @@ ContractionKnobsNode choose(const Reduction& reduction, const Space& space, cons
   };
   int64_t steps = 1;
   for (int64_t extent : reduction.reduce_extents) steps *= extent == kDynamic ? 1 : extent;
-  tiles.tile_cost = [&](const RegisterTile& tile) { return cached_tile_cost(machine, tile, steps, space.widens); };
+  tiles.tile_cost = [&](const RegisterTile& tile) {
+    return (exceeds_cache ? outer_tile_cost : cached_tile_cost)(machine, tile, steps, space.widens);
+  };
   tiles.ties = Ties::Larger;
   const TileChoice choice = cheapest_tile(tiles);
   ContractionKnobsNode out;
@@ -397,8 +401,9 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   std::optional<Space> space = space_of(*reduction, *factors, machine);
   if (!space) return {};
   const Isa* dot_isa = factors->dot ? group_isa(machine, *factors->dot, space->lanes) : nullptr;
+  const bool exceeds_cache = lane_bytes(*factors) > machine->l2_bytes / 2;
   ContractionKnobsNode knobs =
-      choose(*reduction, *space, machine, dot_isa ? dot_isa->registers : machine->vector_registers);
+      choose(*reduction, *space, machine, dot_isa ? dot_isa->registers : machine->vector_registers, exceeds_cache);
   ContractionPlan out;
   out.reduction = *reduction;
   out.lanes = space->lanes;
@@ -409,7 +414,7 @@ std::optional<ContractionPlan> plan_contraction(const State& state, const BlockR
   out.dot_isa = dot_isa;
   out.reads_pixels = space->reads_pixels;
   if (factors->single.size() == 1) out.data = factors->single[0]->buffer;
-  knobs.vectors_first = lane_bytes(*factors) > machine->l2_bytes / 2;
+  knobs.vectors_first = exceeds_cache;
   const int64_t max_window = factors->has_groups ? out.lanes : kMaxUnrolled;
   const int64_t window = reduction->reduce_extents.back();
   knobs.unrolls_window = space->reads_pixels && window != kDynamic && window <= max_window;
