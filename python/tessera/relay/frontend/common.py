@@ -16,6 +16,7 @@ from ..build_module import bind_params_by_name, create_executor
 from ..expr import Expr, Var, const, var
 from ..function import Function
 from ..ty import TensorType
+from ._recurrent import gru_cell, lstm_cell, rnn_cell
 
 __all__ = [
     "AttrCvt",
@@ -27,11 +28,14 @@ __all__ = [
     "fold_constant",
     "get_name",
     "get_relay_op",
+    "gru_cell",
     "infer_channels",
     "infer_shape",
     "infer_type",
     "infer_value",
+    "lstm_cell",
     "new_var",
+    "rnn_cell",
     "shape_of",
     "to_int_list",
     "try_infer_value",
