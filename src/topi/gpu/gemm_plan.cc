@@ -16,6 +16,7 @@ register_types<GemmPlanNode> gemm_plan_types;
 constexpr int64_t kMinSide = 8;                              // of C: below it tiles would be empty
 constexpr int64_t kGuessedSide = 1024, kGuessedDepth = 512;  // extents known only at run time
 constexpr int64_t kMaxRegisters = 255;
+constexpr int64_t kMaxCopies = 32;  // of a thread for one tile: each has a position, and they are registers
 constexpr double kSharedBytesPerCycle = 128, kCacheBytesPerCycle = 48;  // of a multiprocessor
 constexpr double kNotHidden = 0.5;  // part of what memory takes that multiply-adds do not run beside
 constexpr double kBarrierCycles = 40, kFillCycles = 1200;  // until the first tiles are there
@@ -75,6 +76,12 @@ void set_copies(const GpuContraction& c, const GpuMachine& machine, GemmPlanNode
     with.blocks = blocks;
     if (registers_of(c, with) * with.threads() * blocks <= machine->registers) return plan->blocks = blocks, void();
   }
+}
+
+/// Copies of a thread for one tile of both factors.
+int64_t copies_of_thread(const GemmPlanNode& plan) {
+  auto copies = [&](int64_t rows, int64_t lanes) { return ceil_div(rows * plan.tile_k, plan.threads() * lanes); };
+  return copies(plan.tile_m, plan.a_lanes) + copies(plan.tile_n, plan.b_lanes);
 }
 
 bool fits(const GpuContraction& c, const GemmPlan& plan, const GpuMachine& machine) {
@@ -145,6 +152,7 @@ GemmPlan plan_gemm(const GpuContraction& c, const GpuMachine& machine) {
   Cheapest cheapest;
   auto consider = [&](GemmPlanNode plan) {
     set_copies(c, machine, &plan);
+    if (!plan.by_matrix_units && copies_of_thread(plan) > kMaxCopies) return;
     GemmPlan made = make(std::move(plan));
     if (fits(c, made, machine) && cheapest.is_better(gemm_cost(c, made, machine))) best = made;
   };

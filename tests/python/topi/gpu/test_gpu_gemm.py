@@ -232,6 +232,15 @@ def test_float32_is_multiplied_in_float32():
     assert plan(lib, GEMM)["tile_m"] == 128 and "mma.sync" not in source(lib)
 
 
+@pytest.mark.parametrize("images, channels, size", [(32, 64, 56), (32, 128, 28), (32, 256, 14), (1, 64, 56)])
+def test_copies_of_single_elements_are_few_enough_for_registers(images, channels, size):
+    data, weight = var("x", images, channels, size, size), var("w", channels, channels, 3, 3)
+    found = plan(build(relay.nn.conv2d(data, weight, padding=1, channels=channels, kernel_size=3), H200), GEMM)
+    assert found["a_lanes"] == found["b_lanes"] == 1
+    threads = found["tile_m"] // found["part_m"] * (found["tile_n"] // found["part_n"])
+    assert (found["tile_m"] + found["tile_n"]) * found["tile_k"] <= 32 * threads
+
+
 def test_a_convolution_of_channels_last_copies_16_bytes_with_its_padding():
     body = relay.nn.conv2d(
         var("x", 32, 56, 56, 64, dtype="float16"),
