@@ -9,7 +9,9 @@ inline void import_layers(tessera::frontend::GraphModel model, const tessera::fr
   namespace frontend = tessera::frontend;
   for (frontend::GraphInput& input : model.inputs)
     if (!input.has_shape) input.shape = {1, 4, 6, 6}, input.has_shape = true;
-  expect_value_or_error([&] { frontend::import_graph_model(model, table, {}); });
+  frontend::GraphOptions options;
+  options.most_nodes = 2000;
+  expect_value_or_error([&] { frontend::import_graph_model(model, table, options); });
   std::vector<frontend::UnsupportedNode> unsupported;
-  expect_value_or_error([&] { frontend::import_graph_model(model, table, {}, &unsupported); });
+  expect_value_or_error([&] { frontend::import_graph_model(model, table, options, &unsupported); });
 }

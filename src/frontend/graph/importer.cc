@@ -139,6 +139,9 @@ Exprs GraphImporter::convert(const GraphNode& node, const LayerConverter& conver
 
 void GraphImporter::import_nodes(const GraphModel& graph, Values& values) {
   for (const GraphNode& node : graph.nodes) {
+    if (++num_nodes_ > options_.most_nodes)
+      throw Error(ValueError) << "with its loops written out, the model has more than " << options_.most_nodes
+                              << " nodes";
     auto converter = table_.find(node.op);
     try {
       Exprs inputs;

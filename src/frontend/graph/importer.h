@@ -70,7 +70,8 @@ LayerTable table_of(std::initializer_list<LayerRows (*)()> families);
 struct GraphOptions {
   std::unordered_map<std::string, std::vector<int64_t>> shapes;  // of inputs; -1 is dynamic
   std::unordered_map<std::string, DataType> dtypes;
-  bool freeze_params = true;  // parameters are constants; else parameters of the function
+  bool freeze_params = true;       // parameters are constants; else parameters of the function
+  int64_t most_nodes = 1'000'000;  // with loops written out; more is an error
 };
 struct ImportedGraph {
   IRModule mod;
@@ -113,6 +114,7 @@ class GraphImporter {
   Map<String, NDArray> param_values_;
   const Values* scope_ = nullptr;
   int depth_ = 0;
+  int64_t num_nodes_ = 0;
 };
 
 /// Every node of the graph and of those inside it that no row converts.

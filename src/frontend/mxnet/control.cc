@@ -51,11 +51,19 @@ Exprs branch(LayerNode& in) {
   return out;
 }
 
+/// How many values of a step are rows of the result: those of the graph but for the states.
+size_t rows_of(const LayerNode& in, const GraphModel& body, size_t states) {
+  const size_t all = body.outputs.size();
+  if (all < states || in.integer("num_out_data") != static_cast<int64_t>(all - states))
+    in.invalid("its graph does not give what the loop needs");
+  return all - states;
+}
+
 Exprs for_each(LayerNode& in) {
   const GraphModel& body = graph_of(in, 0);
   Ints data = in.fields().integers("in_data_locs"), states = in.fields().integers("in_state_locs"),
        rest = in.fields().integers("remain_locs");
-  const auto outputs = static_cast<size_t>(in.integer("num_out_data"));
+  const size_t outputs = rows_of(in, body, states.size());
   if (data.empty() || data.size() + states.size() + rest.size() != in.size() || in.size() != body.inputs.size())
     in.invalid("its inputs do not fit its graph");
   const int64_t steps = in.static_shape(in[0], "a loop")[0];
@@ -74,7 +82,6 @@ Exprs for_each(LayerNode& in) {
     for (size_t i = 0; i < states.size(); ++i) put(states[i], now[i]);
     for (size_t i = 0; i < rest.size(); ++i) put(rest[i], in[data.size() + states.size() + i]);
     Exprs made = in.importer().import_graph(body, given);
-    if (made.size() != outputs + states.size()) in.invalid("its graph does not give what the loop needs");
     for (size_t i = 0; i < outputs; ++i) rows[i].push_back(made[i]);
     now.assign(made.begin() + static_cast<int64_t>(outputs), made.end());
   }
@@ -90,7 +97,7 @@ Exprs while_loop(LayerNode& in) {
   Ints of_condition = fields.integers("cond_input_locs"), of_body = fields.integers("func_input_locs"),
        vars = fields.integers("func_var_locs");
   const int64_t steps = in.integer("max_iterations");
-  const auto outputs = static_cast<size_t>(in.integer("num_out_data"));
+  const size_t outputs = rows_of(in, graph_of(in, 1), vars.size());
   if (steps < 1 || steps > kMaxSteps) in.unsupported("a loop of " + std::to_string(steps) + " steps");
   Exprs now = in.inputs();
   std::vector<Array<Expr>> rows(outputs);
@@ -101,7 +108,6 @@ Exprs while_loop(LayerNode& in) {
     Expr holds = as_truth(in, truth[0]);
     goes_on = typed(goes_on.defined() ? call_op("logical_and", {goes_on, holds}) : holds);
     Exprs made = in.importer().import_graph(graph_of(in, 1), at(in, now, of_body));
-    if (made.size() != outputs + vars.size()) in.invalid("its graph does not give what the loop needs");
     for (size_t i = 0; i < outputs; ++i) rows[i].push_back(where(goes_on, made[i], zeros_like(made[i])));
     for (size_t i = 0; i < vars.size(); ++i) {
       const auto position = static_cast<size_t>(of_body[static_cast<size_t>(vars[i])]);

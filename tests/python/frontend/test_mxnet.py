@@ -147,18 +147,28 @@ def adding_body():
     return body.json(both, both)
 
 
-def test_a_loop_over_rows():
-    x, start = tensor(4, 3), tensor(3)
+def loop_over_rows(rows="1"):
     graph = Symbol()
     positions = {
         "in_data_locs": "(0,)",
         "in_state_locs": "(1,)",
         "remain_locs": "()",
-        "num_out_data": "1",
+        "num_out_data": rows,
         "num_outputs": "2",
     }
     loop = graph.node("_foreach", "loop", [graph.variable("x"), graph.variable("s")], positions, [adding_body()])
-    rows, last = run(graph.json(loop, (loop[0], 1)), {"x": x.shape, "s": start.shape}, x, start)
+    return graph.json(loop, (loop[0], 1))
+
+
+@pytest.mark.parametrize("rows", ["0", "2", "-1", "2147483648"])
+def test_a_loop_gives_as_many_rows_as_its_graph(rows):
+    with pytest.raises(ValueError, match="its graph does not give what the loop needs"):
+        relay.frontend.from_mxnet(loop_over_rows(rows), {"x": (4, 3), "s": (3,)})
+
+
+def test_a_loop_over_rows():
+    x, start = tensor(4, 3), tensor(3)
+    rows, last = run(loop_over_rows(), {"x": x.shape, "s": start.shape}, x, start)
     expected = np.cumsum(x, 0) + start
     np.testing.assert_allclose(rows, expected, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(last, expected[-1], rtol=1e-4, atol=1e-6)
