@@ -1,16 +1,11 @@
 #include "kernel/record_lines.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 #include "base/json.h"
-#include "runtime/archive/files.h"
 
 namespace tessera::kernel {
 namespace {
@@ -138,22 +133,6 @@ Map<String, ObjectRef> plans_of_file(const std::string& path) {
   return file.plans();
 }
 
-RecordWriter::RecordWriter(const std::string& path) : path_(path) {
-  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file_ < 0)
-    throw Error(file_error(errno)) << "cannot write tuning records " << path << ": " << std::strerror(errno);
-  char last = '\n';
-  const off_t size = lseek(file_, 0, SEEK_END);
-  if (size > 0 && pread(file_, &last, 1, size - 1) == 1 && last != '\n' && ::write(file_, "\n", 1) != 1)
-    throw Error(file_error(errno)) << "cannot write tuning records " << path << ": " << std::strerror(errno);
-}
-
-RecordWriter::~RecordWriter() { close(file_); }
-
-void RecordWriter::write(const TuningRecord& record) {
-  const std::string line = to_line(record) + "\n";
-  if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    throw Error(file_error(errno)) << "cannot write tuning records " << path_ << ": " << std::strerror(errno);
-}
+void RecordWriter::write(const TuningRecord& record) { file_.append(to_line(record) + "\n"); }
 
 }  // namespace tessera::kernel

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernel/records.h"
+#include "runtime/archive/files.h"
 
 namespace tessera::kernel {
 
@@ -40,17 +41,14 @@ RecordFile load_records(const std::string& path);
 /// Its confirmed plans; what was skipped is told on stderr.
 Map<String, ObjectRef> plans_of_file(const std::string& path);
 
-/// Appends whole lines: whoever reads the file, or is killed, never sees a part of one. What an earlier writer left half is ended.
+/// Appends records.
 class RecordWriter {
  public:
-  explicit RecordWriter(const std::string& path);
-  ~RecordWriter();
-  RecordWriter(const RecordWriter&) = delete;
+  explicit RecordWriter(const std::string& path) : file_(path, "tuning records") {}
   void write(const TuningRecord& record);
 
  private:
-  std::string path_;
-  int file_ = -1;
+  LineFile file_;
 };
 
 }  // namespace tessera::kernel

@@ -151,8 +151,8 @@ class SketchPolicy(SearchPolicy):
         self._measured: dict[str, None] = {}
         self._measured_states: list[Any] = []
         self._throughputs: list[float] = []
-        self._failed_rounds = 0
         self._core: Any = None
+        self._planned: list[Any] | None = None
         self._seed = seed
         for callback in init_search_callbacks or []:
             callback.callback(self)
@@ -227,6 +227,12 @@ class SketchPolicy(SearchPolicy):
             _ffi_api.SketchPolicySampleInitialPopulation(self._policy(), self._predict, self._model_is_random())
         )
 
+    def _planned_states(self) -> list[Any]:
+        """What the cost model of the schedule rules plans for a CPU: the search begins with these."""
+        if self._planned is None:
+            self._planned = list(_ffi_api.SketchPolicyPlannedStates(self._policy()))
+        return self._planned
+
     def evolutionary_search(self, init_populations: Any, out_size: int) -> list[Any]:
         """The best `out_size` states that evolve from others, as the cost model has it."""
         population = [each if isinstance(each, StateObject) else each.state_object for each in init_populations]
@@ -280,7 +286,7 @@ class SketchPolicy(SearchPolicy):
         """Searches, measures and learns once: inputs and results, empty where nothing new was found."""
         num_random = int(self.params["eps_greedy"] * num_measure)
         best, others = self._search_one_round(num_random * 3, num_measure)
-        inputs = self._pick(best, others, num_measure)
+        inputs = self._pick([*self._planned_states(), *best], others, num_measure)
         if not inputs:
             return [], []
         results = measurer.measure(self.search_task, self, inputs)

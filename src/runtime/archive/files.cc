@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,6 +77,37 @@ void write_whole_file(const std::string& path, std::string_view contents) {
     out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
     if (!out.flush()) throw Error(FileError) << "cannot write " << path << ": " << std::strerror(errno);
   });
+}
+
+LineFile::LineFile(std::string path, const std::string& what)
+    : path_(std::move(path)), what_(what), file_(open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+  if (file_ < 0) fail();
+}
+
+LineFile::~LineFile() {
+  if (file_ >= 0) close(file_);
+}
+
+void LineFile::fail() const {
+  throw Error(file_error(errno)) << "cannot write " << what_ << " " << path_ << ": " << std::strerror(errno);
+}
+
+void LineFile::append(std::string_view lines) {
+  struct Turn {
+    int file;
+    explicit Turn(int file) : file(file) { flock(file, LOCK_EX); }
+    ~Turn() { flock(file, LOCK_UN); }
+  } turn(file_);
+  char last = '\n';
+  const off_t size = lseek(file_, 0, SEEK_END);
+  std::string text = size > 0 && pread(file_, &last, 1, size - 1) == 1 && last != '\n' ? "\n" : "";
+  text += lines;
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t count = write(file_, rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail();
+    rest.remove_prefix(static_cast<size_t>(count));
+  }
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -36,6 +36,25 @@ void write_whole_file(const std::string& path, const std::function<void(const st
 /// The same for contents that are at hand.
 void write_whole_file(const std::string& path, std::string_view contents);
 
+/// A file that grows by whole lines, whoever else appends to it. What a writer that was killed left half of is ended by the next one,
+/// so that it costs no line but itself.
+class LineFile {
+ public:
+  /// `what` says what kind of file it is, for messages ("tuning records").
+  LineFile(std::string path, const std::string& what);
+  ~LineFile();
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+  /// `lines` end with a line break.
+  void append(std::string_view lines);
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::string path_, what_;
+  int file_ = -1;
+};
+
 /// A folder for files that nobody else needs; it is gone when this is.
 class TemporaryFolder {
  public:

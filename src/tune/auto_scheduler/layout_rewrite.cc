@@ -7,6 +7,16 @@
 #include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
+
+bool is_layout_free(const te::Operation& op, const te::Operation& operand) {
+  ObjectRef value = op->attrs.get_or_null("layout_free_placeholders");
+  auto* list = value.as<ArrayNode>();
+  if (!list) return false;
+  for (const ObjectRef& item : list->items)
+    if (auto* tensor = item.as<te::TensorNode>(); tensor && tensor->op.same_as(operand)) return true;
+  return false;
+}
+
 namespace {
 
 /// One dimension of a new layout: a part of a dimension of the old one.
@@ -20,15 +30,6 @@ struct Rewrite {
   te::Operation placeholder, consumer;  // of the DAG
   std::vector<Part> layout;
 };
-
-bool lists_tensor(const te::Operation& op, const te::Operation& placeholder) {
-  ObjectRef value = op->attrs.get_or_null("layout_free_placeholders");
-  auto* list = value.as<ArrayNode>();
-  if (!list) return false;
-  for (const ObjectRef& item : list->items)
-    if (auto* tensor = item.as<te::TensorNode>(); tensor && tensor->op.same_as(placeholder)) return true;
-  return false;
-}
 
 /// The only read of a placeholder by an operation, where there is just one.
 const Array<PrimExpr>* only_read(const Accesses& accesses, const te::Operation& op, const te::Operation& placeholder) {
@@ -120,12 +121,12 @@ std::optional<Rewrite> find_rewrite(const ComputeDAGNode* dag, const Array<Step>
     auto* shape = placeholder.as<te::PlaceholderOp>();
     if (!shape || dag->accesses.of(placeholder).consumers.size() != 1) continue;
     const te::Operation consumer = dag->accesses.of(placeholder).consumers[0];
-    if (!lists_tensor(consumer, placeholder) || !only_read(dag->accesses, consumer, placeholder)) continue;
+    if (!is_layout_free(consumer, placeholder) || !only_read(dag->accesses, consumer, placeholder)) continue;
     for (size_t id = 0; id < state->stages.size(); ++id) {
       const te::Operation op = state->stages[id]->op;
       if (!op.as<te::ComputeOp>() || state->stages[id]->compute_at == ComputeAt::Inlined) continue;
       const Array<PrimExpr>* read = only_read(now->accesses, op, placeholder);
-      if (!read || !lists_tensor(op, placeholder)) continue;  // a copy of it, made by cache_read
+      if (!read || !is_layout_free(op, placeholder)) continue;  // a copy of it, made by cache_read
       std::vector<Part> layout = layout_of(state, static_cast<int>(id), *read, shape);
       if (!layout.empty()) return Rewrite{placeholder, consumer, layout};
     }

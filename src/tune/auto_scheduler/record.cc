@@ -1,15 +1,11 @@
 #include "tune/auto_scheduler/record.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 
 #include "base/escape.h"
 #include "base/json.h"
 #include "ir/repr.h"
+#include "runtime/archive/files.h"
 #include "tune/auto_scheduler/steps/step_support.h"
 
 namespace tessera::auto_scheduler {
@@ -131,20 +127,7 @@ std::pair<MeasureInput, MeasureResult> read_record(const std::string& line) {
 void append_records(const std::string& path, const std::vector<std::pair<MeasureInput, MeasureResult>>& records) {
   std::string text;
   for (const auto& [input, result] : records) text += record_line(input, result) + "\n";
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0) throw Error(ValueError) << "cannot write records to " << path << ": " << std::strerror(errno);
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      const int error = errno;
-      ::close(file);
-      throw Error(FileError) << "cannot write records to " << path << ": " << std::strerror(error);
-    }
-    done += static_cast<size_t>(count);
-  }
-  ::close(file);
+  LineFile(path, "records").append(text);
 }
 
 }  // namespace tessera::auto_scheduler

@@ -1,11 +1,13 @@
-// Archives: tar, zip, NumPy's files. What they hold comes back, and what is forged is rejected by name.
+// Archives: tar, zip, NumPy's files. What they hold comes back, and what is forged is rejected by name. Files of lines.
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "expect_error.h"
+#include "runtime/archive/files.h"
 #include "runtime/archive/npy.h"
 #include "runtime/archive/tar.h"
 #include "runtime/archive/zip.h"
@@ -243,6 +245,31 @@ TEST(Zip, ACompressedMemberGivesWhatItAnnouncesOrAnError) {
   EXPECT_ERROR(unpack(member, out.data(), "x.npz"), "fewer bytes than it announces");
   member.packed = "\xff\xff\xff";
   EXPECT_ERROR(unpack(member, out.data(), "x.npz"), "make no sense");
+}
+
+TEST(LineFile, EndsWhatAKilledWriterLeftHalf) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("lines");
+  std::ofstream(path) << "whole\nha";
+  LineFile(path, "lines").append("next\n");
+  EXPECT_EQ(contents(path), "whole\nha\nnext\n");
+  EXPECT_ERROR(LineFile(folder.file("none/lines"), "lines"), "cannot write lines " + folder.file("none/lines"));
+}
+
+TEST(LineFile, WritersTakeTurns) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("lines"), line = std::string(5000, 'x') + "\n";
+  constexpr int kWriters = 4, kLines = 50;
+  std::vector<std::thread> writers;
+  for (int i = 0; i < kWriters; ++i)
+    writers.emplace_back([&] {
+      LineFile file(path, "lines");
+      for (int j = 0; j < kLines; ++j) file.append(line);
+    });
+  for (std::thread& each : writers) each.join();
+  std::string wanted;
+  for (int i = 0; i < kWriters * kLines; ++i) wanted += line;
+  EXPECT_EQ(contents(path), wanted);
 }
 
 }  // namespace

@@ -224,7 +224,7 @@ def records_of(name, folder):
     return len(ms.database.JSONDatabase(work_dir=str(folder)))
 
 
-@pytest.mark.parametrize("name", ["autotvm", "meta_schedule"])
+@pytest.mark.parametrize("name", SEARCHES)
 def test_a_killed_search_leaves_records_that_the_next_one_adds_to(tmp_path, name):
     search, file = SEARCHES[name]
     log = tmp_path / file

@@ -54,6 +54,8 @@ bool has_cross_thread_reduction(const State& state, int stage);
 bool has_annotation(const Stage& stage, Annotation annotation);
 /// Names of the axes that a loop comes from: "i.0@j.0@" comes from i and j.
 void add_original_names(const std::string& name, std::set<std::string>* out);
+/// An attribute of the operation says that the operand may be laid out anew.
+bool is_layout_free(const te::Operation& op, const te::Operation& operand);
 /// The names that an attribute of the operation lists.
 std::set<std::string> names_in_attr(const Stage& stage, const char* key);
 
@@ -71,6 +73,8 @@ std::pair<int64_t, int64_t> space_and_reduce_lengths(const Stage& stage);
 
 /// Splits and reorders a stage by a structure such as "SSRSRS"; the steps that split its space loops.
 std::vector<int> tile_by_levels(Draft* draft, int stage, const std::string& structure);
+/// The last reduce loop of the outermost tile: each axis was met once.
+int last_loop_of_outer_reduce_tile(const Stage& stage);
 /// Splits a consumer as the stage it reads was split, down to a level.
 void follow_tiling(Draft* draft, int stage, const std::vector<int>& split_steps, int level);
 /// Makes all reduce loops one; its position, and how many space loops there are.

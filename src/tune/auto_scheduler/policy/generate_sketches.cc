@@ -39,7 +39,10 @@ constexpr size_t kMaxSketches = 4096;
 }  // namespace
 
 std::vector<State> generate_sketches(const SketchPolicyNode& policy) {
-  const std::vector<SketchRule> rules = policy.task->is_gpu() ? gpu_sketch_rules() : cpu_sketch_rules();
+  return generate_sketches(policy, policy.task->is_gpu() ? gpu_sketch_rules() : cpu_sketch_rules());
+}
+
+std::vector<State> generate_sketches(const SketchPolicyNode& policy, const std::vector<SketchRule>& rules) {
   const State init = policy.dag()->init_state;
   Derived now{{init, static_cast<int>(init->stages.size()) - 1}}, next;
   std::vector<State> out;

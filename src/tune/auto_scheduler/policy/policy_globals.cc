@@ -75,6 +75,8 @@ Globals policy_globals{
        policy->sketches = generate_sketches(*policy);
        return list_of_states(policy->sketches);
      }},
+    {"auto_scheduler.SketchPolicyPlannedStates",
+     [](SketchPolicy policy) { return list_of_states(planned_states(*policy)); }},
     {"auto_scheduler.SketchPolicySampleInitialPopulation",
      [](SketchPolicy policy, PackedFunc model, bool is_random) {
        return list_of_states(sample_population(*policy, predict_by(model, is_random)));

@@ -1,5 +1,6 @@
 // Sketch rules of CPUs, and those that both lists have.
 
+#include "ir/rewrite.h"
 #include "tune/auto_scheduler/policy/draft.h"
 
 namespace tessera::auto_scheduler {
@@ -95,6 +96,40 @@ Derived add_cache_write(const SketchPolicyNode& policy, const State& state, int 
   return {{draft.finish(), id}};
 }
 
+// ---- panels ------------------------------------------------------------------------------------------------
+
+/// An operand that the only consumer, a tiled one, reads along its last axis and along no other space axis. One that may be laid out
+/// anew is packed by that.
+RuleAnswer is_panel(const SketchPolicyNode& policy, const State& state, int id) {
+  const std::set<int> consumers = consumers_of(policy, state, id);
+  if (consumers.size() != 1) return RuleAnswer::Pass;
+  const int target = *consumers.begin();
+  auto* op = stage_at(state, target)->op.as<te::ComputeOp>();
+  if (!op || !needs_tiling(policy, state, target) || !is_tiled(stage_at(state, target))) return RuleAnswer::Pass;
+  const te::Operation own = stage_at(state, id)->op;
+  for (const te::Operation& each : policy.dag()->ops)
+    if (is_layout_free(each, own)) return RuleAnswer::Pass;
+  for (const auto& [producer, reads] : facts_of(policy, state, target).reads) {
+    if (!producer.same_as(own)) continue;
+    for (const Array<PrimExpr>& indices : reads) {
+      if (indices.empty() || !is_shifted(indices.back(), op->axis.back())) return RuleAnswer::Pass;
+      for (size_t i = 0; i + 1 < op->axis.size(); ++i)
+        for (const PrimExpr& index : indices)
+          if (uses_var(index, op->axis[i]->var)) return RuleAnswer::Pass;
+    }
+    return RuleAnswer::ApplyAndSkipRest;
+  }
+  return RuleAnswer::Pass;
+}
+
+Derived copy_panel(const SketchPolicyNode& policy, const State& state, int id) {
+  Draft draft(state, policy);
+  const int target = *consumers_of(policy, state, id).begin();
+  const int added = draft.cache_read(id, "global", {target});
+  draft.compute_at(added, target + 1, last_loop_of_outer_reduce_tile(draft.stage(target + 1)));
+  return {{draft.finish(), id - 1}};
+}
+
 // ---- tiling ------------------------------------------------------------------------------------------------
 
 RuleAnswer may_fuse_tiles(const SketchPolicyNode& policy, const State& state, int id) {
@@ -141,6 +176,21 @@ SketchRule tiling_rule() { return {"MultiLevelTiling", may_tile, tile_alone}; }
 SketchRule skip_rule() {
   return {"SkipStage", [](const SketchPolicyNode&, const State&, int) { return RuleAnswer::Apply; },
           [](const SketchPolicyNode&, const State& state, int id) { return Derived{{state, id - 1}}; }};
+}
+
+std::vector<SketchRule> planned_sketch_rules(bool copies_panels) {
+  SketchRule own_memory = cache_write_rule(), with_consumer = tiling_with_fusion_rule();
+  own_memory.condition = [](const SketchPolicyNode& policy, const State& state, int id) {
+    return may_cache_write(policy, state, id) == RuleAnswer::Pass ? RuleAnswer::Pass : RuleAnswer::ApplyAndSkipRest;
+  };
+  with_consumer.condition = [](const SketchPolicyNode& policy, const State& state, int id) {
+    return may_fuse_tiles(policy, state, id) == RuleAnswer::Pass ? RuleAnswer::Pass : RuleAnswer::ApplyAndSkipRest;
+  };
+  std::vector<SketchRule> out{always_inline_rule(), simplify_const_tensor_rule(), own_memory, with_consumer,
+                              tiling_rule()};
+  if (copies_panels) out.push_back({"CopyPanel", is_panel, copy_panel});
+  out.push_back(skip_rule());
+  return out;
 }
 
 std::vector<SketchRule> cpu_sketch_rules() {

@@ -15,22 +15,6 @@ RuleAnswer may_cache_read(const SketchPolicyNode& policy, const State& state, in
   return producers_of(policy, state, target, true).count(id) ? RuleAnswer::ApplyAndSkipRest : RuleAnswer::Pass;
 }
 
-/// The last reduce loop of the outermost tile: each axis was met once.
-int last_loop_of_outer_reduce_tile(const Stage& stage) {
-  auto* op = stage->op.as<te::ComputeOp>();
-  const std::set<std::string> kept = names_in_attr(stage, kNoSplitAtInner);
-  size_t axes = 0;
-  for (const IterVar& axis : op->reduce_axis) axes += !kept.count(axis->var->name.str());
-  std::set<std::string> names;
-  for (int i = 0; i < static_cast<int>(stage->iters.size()); ++i) {
-    const Iterator iter = stage->iters[StateNode::at(i)];
-    if (iter->iter_kind != IterKind::Reduction) continue;
-    add_original_names(iter->name.str(), &names);
-    if (!axes || names.size() == axes) return i;
-  }
-  throw Error(ValueError) << "auto_scheduler: stage " << op->name << " has no reduce loop to read at";
-}
-
 Derived add_cache_read(const SketchPolicyNode& policy, const State& state, int id) {
   Draft draft(state, policy);
   const int target = *consumers_of(policy, state, id).begin();

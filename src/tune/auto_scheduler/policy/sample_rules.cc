@@ -149,6 +149,7 @@ bool vectorize(const SketchPolicyNode& policy, State* state, Random* random) {
 
 ChangeState fill_tile_sizes() { return fill; }
 ChangeState change_compute_location() { return move_stages; }
+ChangeState parallel_loops() { return parallel; }
 ChangeState unroll_loops() { return unroll; }
 ChangeState vectorize_loops() { return vectorize; }
 

@@ -61,7 +61,10 @@ SketchRule tiling_with_fusion_rule();
 SketchRule tiling_rule();
 SketchRule skip_rule();
 SketchRule cache_write_rule();
+/// Rules of states that are planned (planned_states): sums of tiles lie in memory of their own; `copies_panels`: panels of operands too.
+std::vector<SketchRule> planned_sketch_rules(bool copies_panels);
 
+std::vector<State> generate_sketches(const SketchPolicyNode& policy, const std::vector<SketchRule>& rules);
 std::vector<State> generate_sketches(const SketchPolicyNode& policy);
 
 // ---- states ------------------------------------------------------------------------------------------------
@@ -70,7 +73,7 @@ std::vector<State> generate_sketches(const SketchPolicyNode& policy);
 using ChangeState = bool (*)(const SketchPolicyNode&, State*, Random*);
 std::vector<ChangeState> cpu_sample_rules();
 std::vector<ChangeState> gpu_sample_rules();
-ChangeState fill_tile_sizes(), change_compute_location(), unroll_loops(), vectorize_loops();
+ChangeState fill_tile_sizes(), change_compute_location(), parallel_loops(), unroll_loops(), vectorize_loops();
 
 struct MutationRule {
   ChangeState change;
@@ -83,6 +86,8 @@ struct Predict {
   std::function<std::vector<double>(const std::vector<State>&)> scores;
   bool is_random = false;  // it draws lots: breeding for long by it is of no use
 };
+/// States of CPUs that are planned by the cost model of the schedule rules, where a search begins. None where users have rules of their own.
+std::vector<State> planned_states(const SketchPolicyNode& policy);
 std::vector<State> sample_population(const SketchPolicyNode& policy, const Predict& predict);
 std::vector<State> evolve(const SketchPolicyNode& policy, std::vector<State> population, size_t count,
                           const std::unordered_set<std::string>& measured, const Predict& predict);

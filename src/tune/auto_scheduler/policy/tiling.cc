@@ -54,6 +54,21 @@ std::vector<int> tile_by_levels(Draft* draft, int stage_id, const std::string& s
   return space_steps;
 }
 
+int last_loop_of_outer_reduce_tile(const Stage& stage) {
+  auto* op = stage->op.as<te::ComputeOp>();
+  const std::set<std::string> kept = names_in_attr(stage, kNoSplitAtInner);
+  size_t axes = 0;
+  for (const IterVar& axis : op->reduce_axis) axes += !kept.count(axis->var->name.str());
+  std::set<std::string> names;
+  for (int i = 0; i < static_cast<int>(stage->iters.size()); ++i) {
+    const Iterator iter = stage->iters[StateNode::at(i)];
+    if (iter->iter_kind != IterKind::Reduction) continue;
+    add_original_names(iter->name.str(), &names);
+    if (!axes || names.size() == axes) return i;
+  }
+  throw Error(ValueError) << "auto_scheduler: stage " << op->name << " has no reduce loop to read at";
+}
+
 void follow_tiling(Draft* draft, int stage_id, const std::vector<int>& split_steps, int level) {
   const Stage stage = draft->stage(stage_id);
   const std::set<std::string> kept = names_in_attr(stage, kNoSplitAtInner);

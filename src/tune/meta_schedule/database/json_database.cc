@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/json.h"
+#include "runtime/archive/files.h"
 #include "runtime/registry.h"
 #include "tune/meta_schedule/database/databases.h"
 
@@ -49,20 +50,8 @@ std::string contents_of(const String& path, bool allow_missing) {
   return out;
 }
 
-/// One write for the whole line, begun on a line of its own where a run was killed in the middle of the one before.
 void append_line(const String& path, const std::string& text) {
-  OpenFile file(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-  if (file.descriptor < 0) fail_file(path, "open");
-  std::string line = text + "\n";
-  struct stat status{};
-  char last = '\n';
-  if (::fstat(file.descriptor, &status) == 0 && status.st_size > 0 &&
-      ::pread(file.descriptor, &last, 1, status.st_size - 1) == 1 && last != '\n')
-    line.insert(line.begin(), '\n');
-  ssize_t count;
-  do count = ::write(file.descriptor, line.data(), line.size());
-  while (count < 0 && errno == EINTR);
-  if (count != static_cast<ssize_t>(line.size())) fail_file(path, "write to");
+  LineFile(path.str(), "a database").append(text + "\n");
 }
 
 /// Calls `visit(number, line)` on each line that is not empty, numbers from 1. What it throws is reported, and the line skipped.

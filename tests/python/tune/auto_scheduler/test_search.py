@@ -172,6 +172,62 @@ def test_a_search_measures_records_and_goes_on(tmp_path):
     assert "s[C].split" in task.print_best(log) or "s[C_local].split" in task.print_best(log)
 
 
+def results_of(task, sch, tensors, values):
+    arrays = [tessera.nd.array(value) for value in values]
+    tessera.build(sch, tensors, "llvm")(*arrays)
+    return arrays[-1].numpy()
+
+
+@pytest.mark.parametrize(
+    "func, args, copies",
+    [
+        ("matmul_auto_scheduler_test_rename_1", (64, 96, 48), True),
+        (matmul_auto_scheduler_test, (64, 96, 48), False),  # B may be laid out anew, which packs it
+        ("matmul_auto_scheduler_test_rename_1", (7, 5, 3), True),  # nothing divides into vectors
+        (double_matmul_auto_scheduler_test, (32,), True),
+        (conv2d_nchw_bn_relu_auto_scheduler_test, (1, 14, 14, 4, 8, 3, 1, 1), False),
+    ],
+)
+def test_planned_states_are_right(func, args, copies):
+    task = task_of(func, args)
+    planned = SketchPolicy(task, RandomModel(), seed=1, verbose=0)._planned_states()
+    assert any("B.global" in str(state) for state in planned) == copies
+    if args[0] == 64:
+        assert all("vectorize" in str(state) and "parallel" in str(state) for state in planned)
+    dag = task.compute_dag
+    rng = np.random.default_rng(1)
+    values = [rng.standard_normal([int(n) for n in tensor.shape]).astype("float32") for tensor in dag.tensors]
+    wanted = results_of(task, *dag.apply_steps_from_state(dag.get_init_state()), values)
+    if len(values) == 3:
+        np.testing.assert_allclose(wanted, values[0] @ values[1], rtol=1e-3, atol=1e-4)
+    assert planned
+    for state in planned:
+        steps = dag.apply_steps_from_state(state, task.layout_rewrite_option)
+        np.testing.assert_allclose(results_of(task, *steps, values), wanted, rtol=1e-3, atol=1e-4, err_msg=str(state))
+
+
+def test_other_programs_have_no_planned_states():
+    assert not SketchPolicy(task_of(softmax_nm_auto_scheduler_test, (16, 64)), verbose=0)._planned_states()
+    assert not SketchPolicy(task_of(matmul_auto_scheduler_test, (64, 64, 64), "cuda"), verbose=0)._planned_states()
+
+
+def test_a_search_begins_with_planned_states(tmp_path):
+    log = str(tmp_path / "log.json")
+    task = task_of(matmul_auto_scheduler_test, (32, 32, 32))
+    policy = SketchPolicy(task, RandomModel(), FAST, verbose=0)
+    planned = [str(state) for state in policy._planned_states()]
+    options = auto_scheduler.TuningOptions(
+        num_measure_trials=4,
+        verbose=0,
+        runner=auto_scheduler.LocalRunner(number=1, min_repeat_ms=0),
+        measure_callbacks=[auto_scheduler.RecordToFile(log)],
+    )
+    task.tune(options, policy)
+    inputs, results = auto_scheduler.RecordReader(log).read_lines()
+    measured = [str(task.compute_dag.infer_bound_from_state(each.state).state_object) for each in inputs]
+    assert measured == planned[: len(measured)] and all(each.error_no == 0 for each in results)
+
+
 class Interrupted(auto_scheduler.measure.PythonBasedMeasureCallback):
     """Control-C after the first batch."""
 
