@@ -15,6 +15,10 @@ MODELS = [
     ("MobileNet", 64),
     ("MobileNetV2", 64),
     ("MobileNetV3Small", 64),
+    ("DenseNet121", 64),
+    ("EfficientNetB0", 64),
+    ("InceptionV3", 96),
+    ("Xception", 96),
 ]
 
 
