@@ -5,6 +5,8 @@
 //   %2 = nn.relu(%1)                           =>    %2 = nn.relu(%1)
 //   nn.conv2d(%2, w1, channels=58)                   strided_slice(nn.conv2d(%2, w1 of 64 by 64 channels), ...)
 //
+// A convolution in groups has padding in each of them, and the layers around it have the same (channel_padding.h).
+//
 // The padding of weights makes the padding of results a number, the same everywhere, which is known at each step and has to
 // be finite: the next weight multiplies it with zeros.
 
@@ -20,6 +22,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 #include "relay/slots.h"
+#include "relay/transform/layout/channel_padding.h"
 #include "relay/transform/passes.h"
 #include "relay/transform/simplify/fold_constant.h"
 #include "relay/type/type_of.h"
@@ -29,20 +32,18 @@
 namespace tessera::relay {
 namespace {
 
-/// A value with `padded` channels of which the first `channels` are meant; the others are all `filler`.
+/// A value with padded channels, whose padding is all `filler`.
 struct Wide {
   Expr value;
   size_t axis;
-  int64_t channels, padded;
+  ChannelPadding channels;
   double filler;
 };
 
-/// `more` zeros behind the elements of an axis of a constant.
-Expr with_zeros(const Expr& constant, size_t rank, size_t axis, int64_t more) {
-  if (more == 0) return constant;
-  std::vector<std::array<int64_t, 2>> widths(rank, {0, 0});
-  widths[axis][1] = more;
-  return fold_constant(typed(pad_around(constant, widths, 0, dtype_of(constant))));
+/// A constant with zeros in the padding.
+Expr with_zeros(const Expr& constant, size_t rank, size_t axis, const ChannelPadding& channels) {
+  if (channels.padded == channels.channels) return constant;
+  return fold_constant(typed(pad_axis(constant, dtype_of(constant), rank, axis, channels)));
 }
 
 /// The constant that a value is, or that a call makes of constants; empty where it is neither.
@@ -53,12 +54,6 @@ Expr constant_of(const Expr& value) {
     if (!arg.as<Constant>()) return nullptr;
   Expr out = fold_constant(typed(value));
   return out.as<Constant>() ? out : nullptr;
-}
-
-/// True for a tensor of float32 whose rank, and whose extent along `axis`, is known.
-bool is_float_of(const Expr& value, size_t axis) {
-  auto* type = checked_type(value).as<TensorTypeNode>();
-  return type && type->dtype == DataType::Float(32) && axis < type->shape.size() && as_int(type->shape[axis]);
 }
 
 /// The layout of a pool; empty for other calls.
@@ -94,15 +89,18 @@ std::optional<size_t> kept_axis(const Call* call, size_t channel, size_t rank) {
 
 class ChannelPadder {
  public:
-  explicit ChannelPadder(const GraphEnvironment& environment) : environment_(environment) {}
+  ChannelPadder(const GraphEnvironment& environment, const Expr& root)
+      : environment_(environment), grouped_(root, [this](const Call* layer, int64_t channels) {
+          return padded_channels(Op(layer->op.as<OpNode>()), channels);
+        }) {}
 
   Expr operator()(const Expr& root) {
     return rewrite(root, [this](Rewriter& self, const Call* call) -> Expr {
       Ref<Call> post = self.children(call);
       std::optional<Wide> wide = widened(call, post);
       if (!wide) return post;
-      if (wide->padded == wide->channels) return wide->value;
-      Expr out = slice_axis(wide->value, static_cast<int>(wide->axis), 0, wide->channels);
+      if (wide->channels.padded == wide->channels.channels) return wide->value;
+      Expr out = crop_axis(wide->value, wide->axis, wide->channels);
       wides_.emplace(out.get(), *wide);
       kept_.push_back(out);
       return out;
@@ -119,6 +117,7 @@ class ChannelPadder {
     auto* op = call->op.as<OpNode>();
     if (!op) return std::nullopt;
     if (std::optional<LayerChannels> at = layer_channels(call)) return widened_layer(call, post, *at);
+    if (grouped_.wants_padding(call)) return widened_groups(call, post, *grouped_channels(call));
     const Fusion fusion = fusion_of(Op(op));
     if (fusion == Fusion::Elementwise || fusion == Fusion::Broadcast) return widened_elements(call, post);
     return widened_windows(call, post);
@@ -130,7 +129,7 @@ class ChannelPadder {
     if (!data || data->filler != 0) return std::nullopt;
     const std::optional<size_t> axis = kept_axis(call, data->axis, rank_of(call->args[0]));
     if (!axis || !is_float_of(Expr(call), *axis)) return std::nullopt;
-    return Wide{make_call(call->op, {data->value}, call->attrs), *axis, data->channels, data->padded, 0};
+    return Wide{make_call(call->op, {data->value}, call->attrs), *axis, data->channels, 0};
   }
 
   /// A layer that takes padded data or gives padded results.
@@ -144,18 +143,45 @@ class ChannelPadder {
     const auto rank = static_cast<size_t>(at.weight_rank);
     const bool are_apart = at.weight_in == at.weight_out;
     const int64_t channels = *as_int(tensor_type(Expr(call))->shape[size_t(at.result)]);
-    if (are_apart && (!data || channels != data->channels)) return std::nullopt;
-    const int64_t padded = are_apart ? data->padded : padded_channels(Op(call->op.as<OpNode>()), channels);
-    if (!data && padded == channels) return std::nullopt;
+    if (are_apart && (!data || channels != data->channels.channels)) return std::nullopt;
+    const ChannelPadding padding =
+        are_apart ? data->channels : padding_of(Op(call->op.as<OpNode>()), channels, grouped_.groups_of(call));
+    if (!data && padding.padded == channels) return std::nullopt;
     Expr weight = post->args[1];
-    if (data && !are_apart) weight = with_zeros(weight, rank, size_t(at.weight_in), data->padded - data->channels);
-    weight = with_zeros(weight, rank, size_t(at.weight_out), padded - channels);
+    if (data && !are_apart) weight = with_zeros(weight, rank, size_t(at.weight_in), data->channels);
+    weight = with_zeros(weight, rank, size_t(at.weight_out), padding);
     Attrs attrs = changed_attrs<ConvAttrs>(call->attrs, [&](auto& a) {
-      a.channels = PrimExpr(static_cast<int>(padded));
-      if (are_apart) a.groups = static_cast<int>(padded);
+      a.channels = PrimExpr(static_cast<int>(padding.padded));
+      if (are_apart) a.groups = static_cast<int>(padding.padded);
     });
     Expr value = make_call(call->op, {data ? data->value : post->args[0], weight}, attrs);
-    return Wide{value, size_t(at.result), channels, padded, 0};
+    return Wide{value, size_t(at.result), padding, 0};
+  }
+
+  /// A convolution in groups whose data and results have padding in each group.
+  std::optional<Wide> widened_groups(const Call* call, const Ref<Call>& post, const LayerChannels& at) {
+    if (!post->args[1].as<Constant>()) return std::nullopt;
+    const int64_t groups = call->attrs.as<ConvAttrs>()->groups;
+    const Op op(call->op.as<OpNode>());
+    const auto padding_along = [&](const Expr& value, int axis) {
+      return padding_of(op, *as_int(tensor_type(value)->shape[size_t(axis)]), groups);
+    };
+    const ChannelPadding ins = padding_along(call->args[0], at.data), outs = padding_along(Expr(call), at.result);
+    const Wide* data = wide_of(post->args[0]);
+    const bool is_padded = data && data->axis == size_t(at.data) && data->channels == ins;
+    const auto rank = static_cast<size_t>(at.weight_rank);
+    const Expr values =
+        is_padded ? data->value : pad_axis(post->args[0], DataType::Float(32), rank, size_t(at.data), ins);
+    Expr weight = with_zeros(post->args[1], rank, size_t(at.weight_in), {ins.channels / groups, ins.padded / groups});
+    weight = with_zeros(weight, rank, size_t(at.weight_out), outs);
+    Attrs attrs =
+        changed_attrs<ConvAttrs>(call->attrs, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(outs.padded)); });
+    return Wide{make_call(call->op, {values, weight}, attrs), size_t(at.result), outs, 0};
+  }
+
+  ChannelPadding padding_of(const Op& op, int64_t channels, int64_t groups) const {
+    if (channels % groups != 0) groups = 1;
+    return {channels, groups * padded_channels(op, channels / groups), groups};
   }
 
   int64_t padded_channels(const Op& op, int64_t channels) const {
@@ -169,8 +195,7 @@ class ChannelPadder {
     for (const Expr& arg : post->args) {
       const Wide* wide = wide_of(arg);
       if (!wide) continue;
-      if (first && (wide->axis != first->axis || wide->channels != first->channels || wide->padded != first->padded))
-        return std::nullopt;
+      if (first && (wide->axis != first->axis || wide->channels != first->channels)) return std::nullopt;
       first = wide;
     }
     auto* type = first ? checked_type(Expr(call)).as<TensorTypeNode>() : nullptr;
@@ -190,9 +215,7 @@ class ChannelPadder {
       if (!constant) return std::nullopt;
       const size_t missing = rank - here->shape.size();  // dimensions are aligned at the end
       const bool has_axis = first->axis >= missing && !is_one(here->shape[first->axis - missing]);
-      if (has_axis)
-        args.push_back(
-            with_zeros(constant, here->shape.size(), first->axis - missing, first->padded - first->channels));
+      if (has_axis) args.push_back(with_zeros(constant, here->shape.size(), first->axis - missing, first->channels));
       else args.push_back(constant);
       if (!has_axis && !constant.as<Constant>()->is_scalar())
         return std::nullopt;  // the padding would not be one number
@@ -200,7 +223,7 @@ class ChannelPadder {
     }
     std::optional<double> filler = value_of(call, fillers);
     if (!filler) return std::nullopt;
-    return Wide{make_call(call->op, args, call->attrs), first->axis, first->channels, first->padded, *filler};
+    return Wide{make_call(call->op, args, call->attrs), first->axis, first->channels, *filler};
   }
 
   /// What the operator makes of numbers; nothing where that is not finite, or not to be had.
@@ -217,6 +240,7 @@ class ChannelPadder {
   }
 
   const GraphEnvironment& environment_;
+  const GroupedChannels grouped_;
   std::unordered_map<const Object*, Wide> wides_;  // by what stands for them
   std::vector<Expr> kept_;                         // keeps the keys alive
 };
@@ -224,7 +248,7 @@ class ChannelPadder {
 }  // namespace
 
 Expr pad_channels(const Expr& root, const GraphEnvironment& environment) {
-  return environment.is_for_cpu() ? ChannelPadder(environment)(root) : root;
+  return environment.is_for_cpu() ? ChannelPadder(environment, root)(root) : root;
 }
 
 }  // namespace tessera::relay

@@ -129,6 +129,57 @@ def test_gates_of_channels_keep_the_padding():
     same_answers(function_of(body), np.random.RandomState(3).randn(1, 58, 6, 6).astype("float32"))
 
 
+def block_in_groups(x, channels, groups, behind=64):
+    """As in a regnet: pixels, windows in groups, gates of channels, pixels."""
+    y = relay.nn.relu(biased(conv(x, 16, channels), channels))
+    y = relay.nn.relu(biased(conv(y, channels, channels, size=3, groups=groups, seed=2), channels))
+    gate = conv(relay.nn.global_avg_pool2d(y), channels, 16, seed=3)
+    return conv(y * relay.sigmoid(conv(gate, 16, channels, seed=4)), channels, behind, seed=5)
+
+
+def test_each_group_is_padded_and_so_are_the_layers_around():
+    body = block_in_groups(data(16), 2 * 56, 2)
+    out = padded(function_of(body))
+    assert calls(out, "nn.conv2d")[:2] == [(1, 2 * 64, 6, 6)] * 2 and calls(out, "multiply") == [(1, 2 * 64, 6, 6)]
+    assert calls(out, "strided_slice") == [] and calls(out, "nn.pad") == []
+    same_answers(function_of(body), np.random.RandomState(3).randn(1, 16, 6, 6).astype("float32"))
+
+
+def test_groups_are_not_padded_where_that_costs_the_layers_around_more():
+    body = block_in_groups(data(16), 2 * 24, 2, behind=4096)
+    assert calls(padded(function_of(body)), "nn.conv2d")[1] == (1, 48, 6, 6)
+
+
+def test_groups_of_data_of_no_layer_are_padded_where_they_are_read():
+    x = data(2 * 56)
+    out = padded(function_of(conv(x, 112, 112, size=3, groups=2)))
+    assert calls(out, "nn.pad") == [(1, 2, 64, 6, 6)] and calls(out, "nn.conv2d") == [(1, 128, 6, 6)]
+    assert calls(out, "strided_slice") == [(1, 2, 56, 6, 6)]
+    same_answers(function_of(conv(x, 112, 112, 3, groups=2)), np.random.randn(1, 112, 6, 6).astype("float32"))
+
+
+def test_groups_of_other_widths_in_and_out():
+    x = data(16)
+    for ins, outs in [(2 * 32, 2 * 56), (2 * 56, 2 * 32), (3 * 24, 3 * 40)]:
+        groups = 3 if ins % 3 == 0 else 2
+        body = conv(conv(conv(x, 16, ins), ins, outs, size=3, groups=groups), outs, 64)
+        assert (1, groups * 32, 6, 6) in calls(padded(function_of(body)), "nn.conv2d")
+        same_answers(function_of(body), np.random.RandomState(3).randn(1, 16, 6, 6).astype("float32"))
+
+
+def test_groups_of_dynamic_images():
+    x = relay.var("x", shape=(relay.Any(), 112, relay.Any(), 6))
+    weight = relay.const(np.random.RandomState(0).randn(112, 56, 3, 3).astype("float32"))
+    function = function_of(relay.nn.conv2d(x, weight, padding=1, channels=112, kernel_size=(3, 3), groups=2))
+    values = np.random.RandomState(3).randn(2, 112, 5, 6).astype("float32")
+
+    def run(**context):
+        with tvm.transform.PassContext(opt_level=3, **context):
+            return tvm.Model(relay.vm.compile(tvm.IRModule.from_expr(function), "llvm")).run(values)[0].numpy()
+
+    np.testing.assert_allclose(run(), run(disabled_pass=["PadChannels"]), rtol=1e-4, atol=1e-3)
+
+
 def test_both_sides_of_a_sum_are_padded():
     x = data()
     left, right = conv(x, 58, 58), conv(x, 58, 58, seed=5)
@@ -168,19 +219,22 @@ def test_results_are_those_without(layout):
     same_answers(function_of(body), np.random.RandomState(3).randn(*shape).astype("float32"))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(30))
 def test_random_networks(seed):
     draw = np.random.RandomState(seed)
     now, channels = relay.var("x", shape=(1, 21, 7, 7)), 21
     start = now
     for _ in range(6):
-        kind = draw.choice(["conv", "conv", "depthwise", "bias", "relu", "scale", "sum", "pool", "twice"])
+        kind = draw.choice(["conv", "conv", "depthwise", "bias", "relu", "scale", "sum", "pool", "twice", "groups"])
         if kind == "conv":
             outs = int(draw.choice([13, 28, 31, 44, 58, 60, 64, 24]))
             now, channels = conv(now, channels, outs, int(draw.choice([1, 3])), seed=seed), outs
             now = now * relay.const(0.1)
         elif kind == "depthwise":
             now = conv(now, channels, channels, 3, groups=channels, seed=seed)
+        elif kind == "groups":
+            groups = 2 if channels % 2 == 0 else 1
+            now = conv(now, channels, channels, 3, groups=groups, seed=seed) * relay.const(0.1)
         elif kind == "bias":
             now = biased(now, channels, seed)
         elif kind == "relu":
