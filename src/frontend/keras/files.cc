@@ -21,8 +21,7 @@ std::string snake_case(const std::string& name) {
   auto is = [&](size_t i, int (*kind)(int)) { return i < name.size() && kind(static_cast<unsigned char>(name[i])); };
   for (size_t i = 0; i < name.size(); ++i) {
     if (!is(i, std::isalnum)) continue;
-    const bool begins = is(i, std::isupper) && i > 0 &&
-                        ((is(i - 1, std::islower) || is(i - 1, std::isdigit)) || (is(i + 1, std::islower)));
+    const bool begins = is(i, std::isupper) && i > 0 && (is(i - 1, std::islower) || is(i + 1, std::islower));
     if (begins && !out.empty()) out += '_';
     out += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
   }

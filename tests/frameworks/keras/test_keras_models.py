@@ -41,3 +41,15 @@ def test_a_model_answers_as_in_keras(name, size):
     got = relay.create_executor("graph", mod, params=params).evaluate()(image).numpy()
     assert got.shape == want.shape and want.std() > 0
     assert np.abs(got - want).max() <= 1e-4 * np.abs(want).max()
+
+
+@pytest.mark.parametrize("name, size", MODELS[:1], ids=[MODELS[0][0]])
+@pytest.mark.parametrize("end", ["keras", "h5"])
+def test_a_file_of_a_model_whose_layers_have_names(tmp_path, name, size, end):
+    model = model_of(name, size)
+    model.save(tmp_path / f"model.{end}")
+    _, params = relay.frontend.from_keras(tmp_path / f"model.{end}", layout="NHWC")
+    _, want = relay.frontend.from_keras(model, layout="NHWC")
+    assert sorted(map(str, params)) == sorted(map(str, want))
+    for key, value in want.items():
+        np.testing.assert_array_equal(params[key].numpy(), value.numpy())
