@@ -51,7 +51,21 @@ class CandidateRunner {
   virtual int retries() const { return 0; }
 
  private:
-  RunResult guarded(const RunOptions& options, const std::function<RunResult(rpc::ClientSession&)>& act);
+  /// Random arguments over there, which candidates share: making them takes longer than running most candidates.
+  struct Shared {
+    std::weak_ptr<rpc::ClientSession> session;  // that has them
+    int device_type = 0;
+    std::vector<TensorSpec> specs;
+    std::vector<Any> args;
+    double best = 0;  // seconds of the fastest candidate that has run on them; 0: none has
+  };
+  Shared& shared_args(const std::shared_ptr<rpc::ClientSession>& session, const std::vector<TensorSpec>& specs,
+                      DLDevice device);
+
+  Shared shared_;
+
+  RunResult guarded(const RunOptions& options,
+                    const std::function<RunResult(const std::shared_ptr<rpc::ClientSession>&)>& act);
 };
 
 /// In a worker process of this machine, which reads the libraries where they are.

@@ -13,7 +13,7 @@ from ..tir import PrimFunc
 from ..tir.schedule import Schedule
 from . import default_config
 from .builder import Builder
-from .cost_model import CostModel, RandomModel
+from .cost_model import CostModel
 from .database import Database
 from .extracted_task import ExtractedTask
 from .measure_callback import MeasureCallback
@@ -117,15 +117,12 @@ def _search(
     )  # fmt: skip
     database = default_config.database(database, work_dir)
     model = default_config.cost_model(cost_model, config.adaptive_training)
-    # Breeding many candidates that nobody can tell apart gains nothing.
-    is_blind = isinstance(model, RandomModel) and config.strategy == "evolutionary"
-    defaults = {"population_size": 256} if is_blind else {}
     contexts = [
         TuneContext(
             mod=default_config.mod(task.dispatched[0]),
             target=task.target,
             space_generator=default_config.space_generator(space),
-            search_strategy=config.create_strategy(**defaults),
+            search_strategy=config.create_strategy(),
             sch_rules=default_config.schedule_rules(sch_rules, task.target),
             postprocs=default_config.postproc(postprocs, task.target),
             mutator_probs=default_config.mutator_probs(mutator_probs, task.target),

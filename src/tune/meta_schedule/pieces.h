@@ -126,6 +126,7 @@ struct CostModelNode : Object {
                    const Array<RunnerResult>& results);
     std::vector<double> (*predict)(CostModelNode& self, const TuneContext& context,
                                    const Array<MeasureCandidate>& candidates);
+    bool (*is_blind)(CostModelNode& self);  // what it predicts tells nothing, yet or ever
   };
   template <class T>
   static constexpr Methods methods_of = {
@@ -135,7 +136,8 @@ struct CostModelNode : Object {
          const Array<RunnerResult>& results) { static_cast<T&>(self).update(context, candidates, results); },
       [](CostModelNode& self, const TuneContext& context, const Array<MeasureCandidate>& candidates) {
         return static_cast<T&>(self).predict(context, candidates);
-      }};
+      },
+      [](CostModelNode& self) { return static_cast<T&>(self).is_blind(); }};
   const Methods* methods = nullptr;
 
   static constexpr NodeInfo info{"meta_schedule.CostModel", &Object::info, Role::Identity};

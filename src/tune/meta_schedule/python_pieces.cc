@@ -165,12 +165,14 @@ Globals python_pieces_globals{
        return SearchStrategy(make(std::move(out)));
      }},
     {"meta_schedule.CostModelPyCostModel",
-     [](const PackedFunc& load, const PackedFunc& save, const PackedFunc& update, const PackedFunc& predict) {
+     [](const PackedFunc& load, const PackedFunc& save, const PackedFunc& update, const PackedFunc& predict,
+        const PackedFunc& is_blind) {
        PyCostModelNode out;
        out.f_load = load;
        out.f_save = save;
        out.f_update = update;
        out.f_predict = predict;
+       out.f_is_blind = is_blind;
        return CostModel(make(std::move(out)));
      }},
     {"meta_schedule.DatabasePyDatabase",

@@ -60,13 +60,14 @@ struct PySearchStrategyNode : SearchStrategyNode {
 };
 
 struct PyCostModelNode : CostModelNode {
-  PackedFunc f_load, f_save, f_update, f_predict;
+  PackedFunc f_load, f_save, f_update, f_predict, f_is_blind;
   PyCostModelNode() { methods = &methods_of<PyCostModelNode>; }
   void load(const String& path);
   void save(const String& path);
   void update(const TuneContext& context, const Array<MeasureCandidate>& candidates,
               const Array<RunnerResult>& results);
   std::vector<double> predict(const TuneContext& context, const Array<MeasureCandidate>& candidates);
+  bool is_blind() { return f_is_blind && f_is_blind().to<bool>(); }
   static constexpr NodeInfo info{"meta_schedule.PyCostModel", &CostModelNode::info, Role::Identity};
   static void fields(auto) {}
 };

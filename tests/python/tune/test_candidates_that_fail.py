@@ -325,6 +325,52 @@ def test_a_run_that_hangs_is_killed_or_has_no_memory_is_an_error_and_the_next_is
     assert runner.measure(TARGET, good, info)[0] == 0
 
 
+@T.prim_func
+def mark(x: T.Buffer((1,), "float32")):
+    T.func_attr({"global_symbol": "default_function"})
+    x[0] = T.float32(1000)
+
+
+@T.prim_func
+def want_mark(x: T.Buffer((1,), "float32")):
+    T.func_attr({"global_symbol": "default_function"})
+    assert x[0] == T.float32(1000), "these are other arguments"
+    x[0] = x[0] + T.float32(0)
+
+
+def test_candidates_share_random_arguments_until_their_process_ends(tmp_path):
+    marks, wants = library(tmp_path, mark, "mark.so"), library(tmp_path, want_mark, "want_mark.so")
+    runner = autotvm.LocalRunner(timeout=5, number=1, repeat=1)
+    info = (((1,), "float32"),)
+    error, message, _ = runner.measure(TARGET, wants, info)
+    assert error == MeasureErrorNo.RUNTIME_DEVICE
+    assert "these are other arguments" in message
+    assert runner.measure(TARGET, marks, info)[0] == 0
+    assert runner.measure(TARGET, wants, info)[0] == 0
+    given = (tvm.nd.array(np.zeros(1, dtype="float32")),)
+    assert runner.measure(TARGET, wants, given)[0] == MeasureErrorNo.RUNTIME_DEVICE  # it has values of its own
+    assert runner.measure(TARGET, marks, given)[0] == 0
+    os.kill(runners()[-1], signal.SIGKILL)
+    assert runner.measure(TARGET, wants, info)[0] == MeasureErrorNo.RUNTIME_DEVICE  # it was killed
+    assert "these are other arguments" in runner.measure(TARGET, wants, info)[1]
+
+
+@pytest.mark.parametrize(
+    ("counted_seconds", "number", "repeat", "calls"),
+    [(0.0, 2, 3, 7), (1e9, 2, 3, 7), (1e-12, 2, 3, 6), (1e-12, 1, 1, 1), (0.0, 1, 1, 2)],
+)
+def test_a_first_call_that_takes_long_is_counted(counted_seconds, number, repeat, calls):
+    seen = []
+    tvm.register_func("test.candidate_that_counts", lambda x: seen.append(x), override=True)
+    evaluator = tvm.get_global_func("runtime.CandidateTimeEvaluator")(
+        None, "test.candidate_that_counts", 1, number, repeat, 0, counted_seconds
+    )
+    times = np.frombuffer(bytes(evaluator(7)), dtype="float64")
+    assert seen == [7] * calls
+    assert len(times) == repeat
+    assert (times > 0).all()
+
+
 def test_processes_that_run_candidates_are_the_first_that_the_system_ends(tmp_path):
     runner = autotvm.LocalRunner(timeout=5, number=1, repeat=1)
     assert runner.measure(TARGET, library(tmp_path, quick, "quick.so"), (((1,), "float32"),))[0] == 0

@@ -150,6 +150,30 @@ def test_evolution_measures_nothing_twice():
     assert len(set(hashes)) == len(hashes)
 
 
+@pytest.mark.parametrize(("knows", "bred"), [(False, 8), (True, 32)])
+def test_a_blind_model_gets_few_candidates_to_tell_apart(knows, bred):
+    sizes = []
+
+    @ms.derived_object
+    class Model(ms.cost_model.PyCostModel):
+        def predict(self, context, candidates):
+            sizes.append(len(candidates))
+            return np.arange(len(candidates), dtype="float64")
+
+        def is_blind(self):
+            return not knows
+
+    strategy = ms.search_strategy.EvolutionarySearch(
+        num_trials_per_iter=2, max_trials_per_task=2, population_size=32, init_min_unmeasured=1, genetic_num_iters=1
+    )
+    task = context(matmul(), strategy, mutator_probs="default")
+    task.pre_tuning(None, None, Model())
+    assert len(task.generate_measure_candidates()) == 2
+    assert len(sizes) == 2
+    assert max(sizes) <= bred
+    assert min(sizes) > bred / 2  # postprocessors reject some
+
+
 def test_a_strategy_wants_pre_tuning_first():
     task = context(matmul(), ms.search_strategy.ReplayTrace(num_trials_per_iter=3, max_trials_per_task=5))
     with pytest.raises(ValueError, match="call pre_tuning before"):
@@ -599,7 +623,9 @@ def test_a_model_learns_what_sums_of_stores_cost(monkeypatch, tmp_path):
     results = [ms.runner.RunnerResult([1 / speed], None) for speed in speeds]
     results[0] = ms.runner.RunnerResult(None, "it failed")
     model = ms.cost_model.XGBModel(extractor=Given(), num_warmup_samples=10)._inst
+    assert model.is_blind()
     model.update(task, candidates, results)
+    assert not model.is_blind()
     scores = model.predict(task, candidates[1:])
     order = np.argsort(scores)
     assert np.corrcoef(np.argsort(order), np.argsort(np.argsort(speeds[1:])))[0, 1] > 0.9

@@ -55,11 +55,17 @@ def _as_floats(predict: Callable[..., Any] | None) -> Callable[..., Any] | None:
 @register_object("meta_schedule.PyCostModel")
 class _PyCostModel(CostModel):
     def __init__(
-        self, f_load: Any = None, f_save: Any = None, f_update: Any = None, predict_func: Any = None, f_str: Any = None
+        self,
+        f_load: Any = None,
+        f_save: Any = None,
+        f_update: Any = None,
+        predict_func: Any = None,
+        f_str: Any = None,
+        f_is_blind: Any = None,
     ) -> None:
         del f_str
         self.__init_handle_by_constructor__(
-            _ffi_api.CostModelPyCostModel, f_load, f_save, f_update, _as_floats(predict_func)
+            _ffi_api.CostModelPyCostModel, f_load, f_save, f_update, _as_floats(predict_func), f_is_blind
         )
 
 
@@ -68,7 +74,7 @@ class PyCostModel:
 
     _tvm_metadata: ClassVar[dict[str, Any]] = {
         "cls": _PyCostModel,
-        "methods": ["load", "save", "update", "predict", "__str__"],
+        "methods": ["load", "save", "update", "predict", "__str__", "is_blind"],
     }
 
     def load(self, path: str) -> None:
@@ -86,3 +92,7 @@ class PyCostModel:
     def predict(self, context: TuneContext, candidates: list[MeasureCandidate]) -> np.ndarray:
         """A score for each candidate."""
         raise NotImplementedError
+
+    def is_blind(self) -> bool:
+        """True while the scores tell nothing: a search then breeds no more candidates than it has a use for."""
+        return False

@@ -40,3 +40,7 @@ class RandomModel(PyCostModel):
     def predict(self, context: Any, candidates: Any) -> np.ndarray:
         """Random scores."""
         return self.random.rand(len(candidates)) * self.max_range
+
+    def is_blind(self) -> bool:
+        """Always."""
+        return True

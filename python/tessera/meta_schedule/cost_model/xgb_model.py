@@ -108,9 +108,13 @@ class XGBModel(PyCostModel):
             return
         self._train()
 
+    def is_blind(self) -> bool:
+        """True until there are trees."""
+        return self.booster is None or self.data_size < self.num_warmup_samples
+
     def predict(self, context: Any, candidates: Any) -> np.ndarray:
         """A score for each candidate."""
-        if self.booster is None or self.data_size < self.num_warmup_samples:
+        if self.is_blind():
             return np.random.uniform(low=0, high=1, size=(len(candidates),))
         features = self._features(context, candidates)
         rows = self.booster.predict(self.xgboost.DMatrix(np.concatenate(features)))

@@ -95,13 +95,21 @@ Trace mutated(const TuneContextNode& context, const Trace& trace, int64_t* rando
   return chosen->methods->apply(*chosen.edit(), trace, random);
 }
 
+/// How many candidates a round breeds from: many that a blind model cannot tell apart gain nothing.
+size_t population_of(EvolutionarySearchNode& self, size_t count) {
+  constexpr size_t kBlindShare = 4;  // times what is measured
+  const auto most = static_cast<size_t>(self.population_size);
+  const CostModel& model = self.state.cost_model;
+  const bool is_blind = !model || model->methods->is_blind(*model.edit());
+  return is_blind ? std::min(most, kBlindShare * count) : most;
+}
+
 /// One generation: parents by how good they are predicted to be, most of them mutated.
 std::vector<Schedule> next_generation(EvolutionarySearchNode& self, const std::vector<Schedule>& parents,
-                                      const std::vector<double>& scores) {
+                                      const std::vector<double>& scores, size_t count) {
   double total = 0;
   for (double score : scores) total += score;
   std::vector<double> weights = total > 0 ? scores : std::vector<double>(scores.size(), 1.0);
-  auto count = static_cast<size_t>(self.population_size);
   std::vector<int64_t> seeds = fresh_seeds(&self.state.random, count);
   std::vector<Schedule> out(count);
   for_each(*self.state.context, count, [&](size_t i) {
@@ -120,7 +128,8 @@ std::vector<Schedule> next_generation(EvolutionarySearchNode& self, const std::v
 }
 
 /// The most promising schedules that were not measured, best first.
-std::vector<Schedule> evolved(EvolutionarySearchNode& self, std::vector<Schedule> population, size_t count) {
+std::vector<Schedule> evolved(EvolutionarySearchNode& self, std::vector<Schedule> population, size_t size,
+                              size_t count) {
   struct Scored {
     double score;
     Schedule sch;
@@ -133,7 +142,7 @@ std::vector<Schedule> evolved(EvolutionarySearchNode& self, std::vector<Schedule
       if (add_module(&seen, population[i]->state.mod())) best.push_back({scores[i], population[i]});
     std::stable_sort(best.begin(), best.end(), [](const Scored& a, const Scored& b) { return a.score > b.score; });
     if (best.size() > count) best.resize(count);
-    if (generation < self.genetic_num_iters) population = next_generation(self, population, scores);
+    if (generation < self.genetic_num_iters) population = next_generation(self, population, scores, size);
   }
   std::vector<Schedule> out;
   for (Scored& each : best) out.push_back(std::move(each.sch));
@@ -193,17 +202,17 @@ Array<MeasureCandidate> EvolutionarySearchNode::generate() {
   auto count =
       static_cast<size_t>(std::max<int64_t>(0, std::min(num_trials_per_iter, max_trials_per_task - state.begun)));
   if (count == 0) return Array<MeasureCandidate>(nullptr);
-  auto wanted_measured = static_cast<size_t>(static_cast<double>(population_size) * init_measured_ratio);
+  const size_t size = population_of(*this, count);
+  auto wanted_measured = static_cast<size_t>(static_cast<double>(size) * init_measured_ratio);
   std::vector<Schedule> population = best_measured(*this, wanted_measured);
-  auto wanted =
-      static_cast<size_t>(population_size) - std::min(population.size(), static_cast<size_t>(population_size));
+  const size_t wanted = size - std::min(population.size(), size);
   std::vector<Schedule> unmeasured = drawn(*this, std::max(wanted, static_cast<size_t>(init_min_unmeasured)));
   log(*state.context, Level::Info,
       "sampled " + std::to_string(unmeasured.size()) + " candidates, took " + std::to_string(population.size()) +
           " from the database");
   if (population.empty() && unmeasured.empty()) return Array<MeasureCandidate>(nullptr);
   population.insert(population.end(), unmeasured.begin(), unmeasured.end());
-  std::vector<Schedule> best = evolved(*this, std::move(population), count);
+  std::vector<Schedule> best = evolved(*this, std::move(population), size, count);
   Array<ArgInfo> args = args_of(state.context->mod);
   Array<MeasureCandidate> out;
   for (const Schedule& sch : picked(*this, unmeasured, best, count))
