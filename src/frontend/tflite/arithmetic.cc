@@ -1,5 +1,8 @@
 // Operators that fuse an activation, and those that know about quantised tensors themselves.
 
+#include <functional>
+#include <numeric>
+
 #include "frontend/common/parts.h"
 #include "frontend/tensorflow/nn.h"
 #include "frontend/tflite/importer.h"
@@ -20,7 +23,8 @@ Values finished(Node& in, const Expr& out) {
   return {quantized(in, activated(in, out, activation_of(in)), in.quantized_output(0), in.output_type(0))};
 }
 
-/// Of integers of 8 bits the operator `integers`, of others that of floats.
+/// Of integers of 8 bits the operator `integers`, of others that of floats. Operands with scales of their own are added as
+/// floats, since what stands for the result is rounded once; qnn.add rounds each operand as well.
 Converter binary(const char* plain, const char* integers) {
   return [plain, integers](Node& in) {
     const Quantization &a = in.quantized_input(0), &b = in.quantized_input(1), &to = in.quantized_output(0);
@@ -69,6 +73,42 @@ Values l2_pool(Node& in) {
   return finished(in, sqrt(tensorflow::pool_of(in, multiply(x, x), Pool::Average, pool_windows_of(in))));
 }
 
+bool is_within_eight_bits(int64_t zero) { return zero >= INT8_MIN && zero <= UINT8_MAX; }
+
+/// How many elements each sum of 8 bits has; nothing where that is not known or int32 may not hold the sums.
+std::optional<int64_t> elements_of_sums(Node& in, const Expr& sums) {
+  auto elements = [&](const Expr& x) -> std::optional<int64_t> {
+    auto shape = in.fixed_shape(x);
+    if (!shape) return std::nullopt;
+    return std::accumulate(shape->begin(), shape->end(), int64_t(1), std::multiplies<>());
+  };
+  const auto all = elements(in[0]), left = elements(sums);
+  constexpr int64_t kMost = INT32_MAX >> 9;  // the distance from a zero point has nine bits
+  if (!all || !left || *left == 0 || *all < *left || *all / *left > kMost) return std::nullopt;
+  return *all / *left;
+}
+
+/// A sum or mean: of integers of 8 bits their sums, which are rounded once, of others that of floats.
+Converter reduction(const char* op, bool is_mean) {
+  return [op, is_mean](Node& in) {
+    if (!in.is_quantized()) return as(op)(in);
+    const Quantization &from = in.quantized_input(0), &to = in.quantized_output(0);
+    if (in.dtype(in[0]).bits == 8 && from.scale.size() == 1 && to.scale.size() == 1 &&
+        is_within_eight_bits(from.zero[0])) {
+      Node whole = in.with_inputs({Value(cast(in[0], DataType::Int(32))), in.value(1)});
+      Expr sums = as("Sum")(whole).at(0).tensor;
+      if (std::optional<int64_t> count = elements_of_sums(in, sums)) {
+        Quantization each = from;
+        each.zero[0] *= *count;
+        if (is_mean) each.scale[0] /= static_cast<float>(*count);
+        return Values{requantized(in, sums, each, to, in.output_type(0))};
+      }
+    }
+    Node whole = in.with_inputs({Value(floats(in, 0)), in.value(1)});
+    return Values{quantized(in, as(op)(whole).at(0).tensor, to, in.output_type(0))};
+  };
+}
+
 Values concatenation(Node& in) {
   const Quantization& to = in.quantized_output(0);
   Array<Expr> parts;
@@ -109,22 +149,22 @@ Values dequantize(Node& in) {
 Rows arithmetic_rows() {
   constexpr Quantized kItself = Quantized::ByItself;
   return {
-      {0, "ADD", kItself, binary("add", "qnn.add")},
+      {0, "ADD", kItself, binary("add", nullptr)},
       {1, "AVERAGE_POOL_2D", kItself, average_pool},
       {2, "CONCATENATION", kItself, concatenation},
       {6, "DEQUANTIZE", kItself, dequantize},
       {42, "DIV", kItself, binary("divide", nullptr)},
       {12, "L2_POOL_2D", kItself, l2_pool},
       {17, "MAX_POOL_2D", kItself, max_pool},
-      {40, "MEAN", Quantized::AsFloats, as("Mean")},
+      {40, "MEAN", kItself, reduction("Mean", true)},
       {18, "MUL", kItself, binary("multiply", "qnn.mul")},
       {114, "QUANTIZE", kItself, quantize},
       {19, "RELU", kItself, clipped(1)},
       {21, "RELU6", kItself, clipped(3)},
       {20, "RELU_N1_TO_1", kItself, clipped(2)},
       {152, "RELU_0_TO_1", Quantized::ByTable, as("Relu0To1")},
-      {41, "SUB", kItself, binary("subtract", "qnn.subtract")},
-      {74, "SUM", Quantized::AsFloats, as("Sum")},
+      {41, "SUB", kItself, binary("subtract", nullptr)},
+      {74, "SUM", kItself, reduction("Sum", false)},
   };
 }
 

@@ -16,6 +16,8 @@ from pathlib import Path
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import tensorflow as tf
+from tensorflow.lite.python import schema_py_generated as schema
+from tensorflow.lite.tools import flatbuffer_utils
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 FOLDER = Path(__file__).resolve().parents[1] / "tiny_tensorflow"
@@ -91,6 +93,53 @@ def lite_models() -> None:
     layers = tf.keras.layers
     recurrent = tf.keras.Sequential([layers.Input((5, 3), batch_size=1), layers.LSTM(4), layers.Dense(2)])
     save_tflite("lstm", tf.lite.TFLiteConverter.from_keras_model(recurrent).convert())
+
+
+def sums() -> None:
+    """Sums and means of integers of 8 bits, each tensor with a scale and zero point of its own, as no converter has to write them."""
+    codes = {name: getattr(schema.BuiltinOperator, name) for name in ("ADD", "SUB", "MEAN", "SUM")}
+    model, graph = schema.ModelT(), schema.SubGraphT()
+    model.version, model.subgraphs, model.buffers, model.operatorCodes = 3, [graph], [schema.BufferT()], []
+    graph.tensors, graph.operators = [], []
+    for code in codes.values():
+        one = schema.OperatorCodeT()
+        one.deprecatedBuiltinCode = one.builtinCode = code
+        one.version = 2
+        model.operatorCodes.append(one)
+
+    def tensor(name: str, shape: tuple[int, ...], scale: float, zero: int) -> int:
+        one = schema.TensorT()
+        one.name, one.shape, one.type = name, list(shape), schema.TensorType.INT8
+        one.quantization = schema.QuantizationParametersT()
+        one.quantization.scale, one.quantization.zeroPoint = [scale], [zero]
+        graph.tensors.append(one)
+        return len(graph.tensors) - 1
+
+    def call(name: str, inputs: list[int], output: int, options: object) -> int:
+        one = schema.OperatorT()
+        one.opcodeIndex, one.inputs, one.outputs = list(codes).index(name), inputs, [output]
+        one.builtinOptions = options
+        one.builtinOptionsType = getattr(schema.BuiltinOptions, type(options).__name__[:-1])
+        graph.operators.append(one)
+        return output
+
+    shape, mean, total = (1, 4, 24, 32), schema.ReducerOptionsT(), schema.ReducerOptionsT()
+    mean.keepDims = True
+    a, b = tensor("a", shape, 0.037, 5), tensor("b", shape, 0.021, -9)
+    axis = tensor("axis", (1,), 1, 0)
+    graph.tensors[axis].type, graph.tensors[axis].quantization = schema.TensorType.INT32, None
+    graph.tensors[axis].buffer = 1
+    model.buffers.append(schema.BufferT())
+    model.buffers[1].data = np.int32([1]).view("uint8")
+    graph.inputs = [a, b]
+    graph.outputs = [
+        call("ADD", [a, b], tensor("sum", shape, 0.049, 3), schema.AddOptionsT()),
+        call("SUB", [a, b], tensor("difference", shape, 0.045, -4), schema.SubOptionsT()),
+        call("MEAN", [a, axis], tensor("halves", (1, 1, 24, 32), 0.037, 5), mean),
+        call("MEAN", [b, axis], tensor("mean", (1, 1, 24, 32), 0.013, 11), mean),
+        call("SUM", [b, axis], tensor("total", (1, 24, 32), 0.05, -20), total),
+    ]
+    save_tflite("sums_int8", bytes(flatbuffer_utils.convert_object_to_bytearray(model)))
 
 
 class Recurrent(tf.Module):
@@ -176,6 +225,7 @@ def operators() -> None:
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     lite_models()
+    sums()
     graphs()
     operators()
     print("\n".join(f"{path.stat().st_size:8} {path.name}" for path in sorted(FOLDER.iterdir())))

@@ -50,6 +50,26 @@ def test_quantised_models_stay_in_integers():
     assert {str(value.dtype) for value in params.values()} <= {"int8", "int32"}
 
 
+def test_sums_of_integers_are_rounded_once():
+    data = np.load(FOLDER / "sums_int8.npz")
+    inputs = [data["in.a"], data["in.b"]]
+    step = lambda scale: np.float64(np.float32(scale))
+    a, b = (inputs[0].astype("float64") - 5) * step(0.037), (inputs[1].astype("float64") + 9) * step(0.021)
+    means = (inputs[0].astype("float64") - 5).mean(1, keepdims=True)  # a quarter of them lies between two integers
+    want = [
+        ((a + b) / step(0.049), 3),
+        ((a - b) / step(0.045), -4),
+        (means, 5),
+        (b.mean(1, keepdims=True) / step(0.013), 11),
+        (b.sum(1) / step(0.05), -20),
+    ]
+    mod, params = load(FOLDER / "sums_int8.tflite")
+    got = relay.create_executor("graph", mod=mod, device=tvm.cpu(), target="llvm", params=params).evaluate()(*inputs)
+    for result, (real, zero) in zip(got, want, strict=True):
+        whole = np.clip(np.trunc(real + np.copysign(0.5, real)) + zero, -128, 127)
+        np.testing.assert_array_equal(result.numpy(), whole)
+
+
 def test_formats_are_known_by_content(tmp_path):
     for name in ("network_float.tflite", "network.pb"):
         copy = tmp_path / "model.bin"
