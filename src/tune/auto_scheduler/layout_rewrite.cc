@@ -194,8 +194,23 @@ ComputeDAG replace_operand(const ComputeDAGNode* dag, const Rewrite& rewrite, co
   return make_compute_dag(tensors);
 }
 
-/// The steps where a stage is inserted at `position`, and that stage runs in parallel.
-Array<Step> steps_around(const Array<Step>& steps, int position, size_t dims) {
+/// True where elements along the last axis of the new layout lie side by side in the old one too, and are vectors.
+bool copies_vectors(const std::vector<Part>& layout, size_t old_dims) {
+  constexpr int64_t kMost = 64;  // elements, as of innermost loops of sketches
+  return layout.size() > 1 && layout.back().dim + 1 == old_dims && layout.back().extent > 1 &&
+         layout.back().extent <= kMost;
+}
+
+AnnotationStep annotated(int stage, int iterator, Annotation annotation) {
+  AnnotationStep out;
+  out.stage_id = stage;
+  out.iter_id = iterator;
+  out.annotation = annotation;
+  return out;
+}
+
+/// The steps where a stage is inserted at `position`, and that stage runs in parallel, its last loop by vectors if wanted.
+Array<Step> steps_around(const Array<Step>& steps, int position, size_t dims, bool has_vectors) {
   Array<Step> out;
   for (const Step& step : steps) {
     auto moved = [&](int id) { return id >= position ? id + 1 : id; };
@@ -229,12 +244,10 @@ Array<Step> steps_around(const Array<Step>& steps, int position, size_t dims) {
   }
   FuseStep fuse;
   fuse.stage_id = position;
-  for (size_t i = 0; i < dims; ++i) fuse.fused_ids.push_back(static_cast<int>(i));
+  for (size_t i = 0; i + (has_vectors ? 1 : 0) < dims; ++i) fuse.fused_ids.push_back(static_cast<int>(i));
   out.push_back(make(std::move(fuse)));
-  AnnotationStep parallel;
-  parallel.stage_id = position;
-  parallel.annotation = Annotation::Parallel;
-  out.push_back(make(std::move(parallel)));
+  out.push_back(make(annotated(position, 0, Annotation::Parallel)));
+  if (has_vectors) out.push_back(make(annotated(position, 1, Annotation::Vectorize)));
   return out;
 }
 
@@ -277,7 +290,8 @@ std::pair<ComputeDAG, Array<Step>> rewrite_layout(const ComputeDAGNode* given, c
         },
         old->name + ".packed", "auto_scheduler_layout_transform");
     dag = replace_operand(dag.get(), *found, laid_out, false);
-    steps = steps_around(steps, position_of(dag.get(), laid_out->op), shape.size());
+    steps = steps_around(steps, position_of(dag.get(), laid_out->op), shape.size(),
+                         copies_vectors(found->layout, old->shape.size()));
   }
   return {dag, steps};
 }

@@ -156,6 +156,27 @@ def test_constant_operands_are_laid_out_as_loops_read_them(option):
     np.testing.assert_allclose(run(sch, args, [a, b if option == 1 else packed]), a @ b, rtol=1e-4)
 
 
+@pytest.mark.parametrize(("columns", "transposed", "lanes"), [(16, False, 16), (64, False, 64), (16, True, 0)])
+def test_operands_are_packed_by_vectors_where_elements_stay_side_by_side(columns, transposed, lanes):
+    a = te.placeholder((32, 128), name="A")
+    b = te.placeholder((128, 128), name="B")
+    k = te.reduce_axis((0, 128), name="k")
+    product = lambda i, j: te.sum(a[i, k] * (b[j, k] if transposed else b[k, j]), axis=k)
+    c = te.compute((32, 128), product, name="C", attrs={"layout_free_placeholders": [b]})
+    dag = auto_scheduler.ComputeDAG([a, b, c])
+    state = dag.get_init_state()
+    tiles = state.split(c, state[c].iters[1], [columns])
+    state.reorder(c, [tiles[0], state[c].iters[0], state[c].iters[3], tiles[1]])
+    sch, args = dag.apply_steps_from_state(state, 1)
+    packing = str(tessera.lower(sch, args)).split("B.packed", 1)[1].split("C_", 1)[0]
+    assert ("parallel" in packing, "ramp" in packing) == (True, lanes > 0), packing
+    if lanes:
+        assert f", 1, {lanes})" in packing
+    rng = np.random.default_rng(0)
+    x, y = rng.random((32, 128), "float32"), rng.random((128, 128), "float32")
+    np.testing.assert_allclose(run(sch, args, [x, y]), x @ (y.T if transposed else y), rtol=1e-4)
+
+
 def test_loops_in_order_leave_the_layout():
     dag = auto_scheduler.ComputeDAG(softmax_nm_auto_scheduler_test(8, 8))
     sch, args = dag.apply_steps_from_state(dag.get_init_state(), 1)
