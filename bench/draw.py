@@ -102,7 +102,11 @@ def measured(name: str, threads: int, args: argparse.Namespace, cpus: list[int])
         if run.returncode != 0:
             return {"model": name, "why": f"no ONNX file: {reason(run.stderr)}"}
     result = models.run_child(file, threads, args, cpus)
-    return {**result, "model": name} if result else {"model": name, "why": "it was not compiled, or not run"}
+    if not result:
+        return {"model": name, "why": "it was not compiled, or not run"}
+    if not any(peer in result["seconds"] for peer in args.peers.split(",")):
+        return {"model": name, "why": "no peer takes its file"}
+    return {**result, "model": name}
 
 
 def print_results(results: list[dict[str, Any]], threads: int, peers: list[str]) -> None:

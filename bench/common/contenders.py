@@ -92,13 +92,14 @@ def openvino_runner(model: Model, inputs: Inputs, threads: int) -> Run:
 
 
 def installed(makers: Mapping[str, Callable[[], Run]], peers: Sequence[str]) -> dict[str, Run]:
-    """The peers that are there; what is not is said."""
+    """The peers that are there and take the model; what is not, or does not, is said."""
     out = {}
     for peer in peers:
         try:
             out[peer] = makers[peer]()
-        except ImportError as error:
-            print(f"  {PEERS[peer]} is left out: {error}", file=sys.stderr)
+        except Exception as error:
+            why = str(error).strip().splitlines() or [type(error).__name__]
+            print(f"  {PEERS.get(peer, peer)} is left out: {why[-1]}", file=sys.stderr)
     return out
 
 
