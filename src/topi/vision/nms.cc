@@ -5,6 +5,7 @@
 #include "topi/program.h"
 #include "topi/safe_index.h"
 #include "topi/search.h"
+#include "topi/vision/taken_boxes.h"
 
 namespace tessera::topi {
 namespace {
@@ -202,50 +203,6 @@ Array<te::Tensor> non_max_suppression(const te::Tensor& data, const te::Tensor& 
 
 namespace {
 
-constexpr int kLanes = 16;    // boxes that are compared at once
-constexpr int kTogether = 4;  // times as many, before it is asked whether one of them overlaps
-
-/// Boxes that stay, their corners one after the other so that vectors hold one coordinate of several.
-class TakenBoxes {
- public:
-  /// `most`: a multiple of all that are compared together.
-  TakenBoxes(Buffer corners, PrimExpr most, const Cell& count)
-      : corners_(std::move(corners)), most_(std::move(most)), count_(count) {}
-
-  Stmt add(const Corner& box) const {
-    std::vector<Stmt> out;
-    for (int k = 0; k < 4; ++k) out.push_back(store(corners_, box(k), {PrimExpr(k) * most_ + count_()}));
-    return sequence(out);
-  }
-
-  /// Sets `found` to a number above 0 where a box overlaps one of those here, and ends there. `first`: memory of its own.
-  Stmt find_overlap(const Corner& box, const PrimExpr& threshold, const Cell& found, const Cell& first,
-                    const Buffer& hits) const {
-    auto each_lane = [&](const std::function<Stmt(const PrimExpr&)>& body) {
-      return loop(PrimExpr(kLanes), body, LoopKind::Vectorized);
-    };
-    Stmt clear = each_lane([&](const PrimExpr& lane) { return store(hits, whole(0), {lane}); });
-    Stmt compare = loop(PrimExpr(kTogether), [&](const PrimExpr& part) {
-      return each_lane([&](const PrimExpr& lane) {
-        const PrimExpr at = first() + part * kLanes + lane;
-        auto other = [&](int k) { return make_load(corners_, {PrimExpr(k) * most_ + at}); };
-        const PrimExpr is_hit = logical_and(at < count_(), overlap(box, other) >= threshold);
-        return store(hits, make_load(hits, {lane}) + select(is_hit, whole(1), whole(0)), {lane});
-      });
-    });
-    Stmt sum =
-        loop(PrimExpr(kLanes), [&](const PrimExpr& lane) { return found.set(found() + make_load(hits, {lane})); });
-    Stmt block = sequence({clear, compare, sum, first.add(kLanes * kTogether)});
-    return sequence({found.set(whole(0)), first.set(whole(0)),
-                     loop_while(logical_and(first() < count_(), equal(found(), 0)), block)});
-  }
-
- private:
-  Buffer corners_;
-  PrimExpr most_;
-  const Cell& count_;
-};
-
 /// For each class of each image, by falling score: the boxes that stay, and how many.
 Array<te::Tensor> select_by_class(const te::Tensor& boxes, const te::Tensor& scores, const te::Tensor& max_per_class,
                                   const te::Tensor& iou_threshold, const te::Tensor& score_threshold) {
@@ -253,24 +210,22 @@ Array<te::Tensor> select_by_class(const te::Tensor& boxes, const te::Tensor& sco
   Array<te::Tensor> inputs{boxes,         scores,        argsort(scores, 2, false, kInt32),
                            max_per_class, iou_threshold, score_threshold};
   std::vector<Result> results{{scores->shape, kInt32}, {{batch, classes}, kInt32}};
-  const PrimExpr block = whole(kLanes * kTogether);
-  const PrimExpr padded = floordiv(as_int32(count) + block - 1, block) * block;
   return program("all_class_nms", inputs, results, [&](const Buffers& in, const Buffers& out) {
     PrimExpr most = count_of(only(in[3])), threshold = tessera::cast(boxes->dtype, only(in[4]));
     PrimExpr least = tessera::cast(scores->dtype, only(in[5]));
-    auto one_class = [&](const PrimExpr& b, const PrimExpr& c, const Buffer& corners, const Buffer& cells,
-                         const Buffer& hits) {
-      Cell taken(cells, 0), found(cells, 1), first(cells, 2);
-      TakenBoxes stay(corners, padded, taken);
+    auto one_class = [&](const PrimExpr& b, const PrimExpr& c, const TakenBoxes& stay, const Cell& taken) {
+      auto corner_of = [&](const PrimExpr& box) -> Corner {
+        return [=, &in](int k) { return make_load(in[0], {b, box, PrimExpr(k)}); };
+      };
       Stmt choose = loop(count, [&](const PrimExpr& j) {
-        PrimExpr box = make_load(in[2], {b, c, j});
-        auto corner = [&](int k) { return make_load(in[0], {b, box, PrimExpr(k)}); };
+        const PrimExpr box = make_load(in[2], {b, c, j});
+        const Corner corner = corner_of(box);
         Stmt take = sequence({store(out[0], box, {b, c, taken()}), stay.add(corner), taken.add(1)});
         PrimExpr has_room = logical_or(most < 0, taken() < most);
-        return when(
-            logical_and(make_load(in[1], {b, c, box}) > least, has_room),
-            sequence({stay.find_overlap(corner, threshold, found, first, hits), when(equal(found(), 0), take)}));
+        return when(logical_and(make_load(in[1], {b, c, box}) > least, has_room),
+                    sequence({stay.find(corner, threshold), when(logical_not(stay.is_found()), take)}));
       });
+      choose = sequence({stay.clear(corner_of), choose});
       SafeAccess access({});
       access.shares(batch, boxes->shape[0], 0);
       access.shares(count, boxes->shape[1], 1);
@@ -281,11 +236,9 @@ Array<te::Tensor> select_by_class(const te::Tensor& boxes, const te::Tensor& sco
     return loops(
         {batch, classes},
         [&](const Indices& at) {
-          return with_scratch(boxes->dtype, padded * 4, [&](const Buffer& corners) {
-            return with_memory(kInt32, 3, [&](const Buffer& cells) {
-              return with_memory(kInt32, kLanes,
-                                 [&](const Buffer& hits) { return one_class(at[0], at[1], corners, cells, hits); });
-            });
+          return TakenBoxes::with(boxes->dtype, count, [&](const TakenBoxes& stay) {
+            return with_memory(kInt32, 1,
+                               [&](const Buffer& memory) { return one_class(at[0], at[1], stay, Cell(memory, 0)); });
           });
         },
         true);
