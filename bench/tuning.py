@@ -193,6 +193,7 @@ def by_meta_schedule(program: Any, trials: int, limit: Limit, fast: bool, folder
     until = MetaScheduleLimit(limit)
     config = meta_schedule.TuneConfig(max_trials_global=trials, num_trials_per_iter=min(trials, 64))
     evaluator = meta_schedule.runner.EvaluatorConfig(1, 1, 0) if fast else meta_schedule.runner.EvaluatorConfig()
+    folder.mkdir(exist_ok=True)
     database = meta_schedule.database.JSONDatabase(work_dir=str(folder))
     mod = meta_schedule.default_config.mod(program)
     with contextlib.suppress(OutOfTime):
