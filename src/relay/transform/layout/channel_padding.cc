@@ -1,6 +1,7 @@
 #include "relay/transform/layout/channel_padding.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "relay/attrs/conv.h"
