@@ -21,6 +21,8 @@ float32 is a contender there. The roof is that of float32, which they may pass, 
 With --switches our own models are contenders too, each compiled without one of the
 decisions about the whole graph.
 
+"compile" is torch.compile with its inductor, "backend" torch.compile(backend="tessera") with the same module.
+
 A ratio is the other's time over ours: above 1 we are faster. Peers that are not installed are left out. Writes
 models.json and models.html (the chart) into --out.
 """
@@ -34,6 +36,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable
 
@@ -104,14 +107,15 @@ SWITCHES: dict[str, dict[str, Any]] = {  # decisions about the whole graph, and 
     "rows": {"disabled_pass": ["FuseRows"]},
     "views": {"disabled_pass": ["SinkViews"]},
 }
-ALL_PEERS = {**PEERS, "float": "our float32"}  # the last for models with fewer bits only
+# "float" for models with fewer bits only.
+ALL_PEERS = {**PEERS, "backend": "our backend", "float": "our float32"}
 ROUNDS_SECONDS = 0.25  # each contender of a round runs about this long, at least once
 
 
 # ---- contenders ------------------------------------------------------------------------------------------------------
 
 
-def torch_runner(name: str, inputs: Inputs, threads: int, compiled: bool) -> Run:
+def torch_runner(name: str, inputs: Inputs, threads: int, backend: str | None) -> Run:
     import torch
 
     sys.path.insert(0, str(REPOSITORY / "tests" / "frameworks"))
@@ -120,8 +124,10 @@ def torch_runner(name: str, inputs: Inputs, threads: int, compiled: bool) -> Run
     torch.manual_seed(export.SEED)
     module = export.MODELS[name]().module.eval()
     torch.set_num_threads(threads)
-    if compiled:
-        module = torch.compile(module)
+    if backend == "tessera":
+        import tessera.torch  # noqa: F401
+    if backend:
+        module = torch.compile(module, backend=backend)
     tensors = [torch.from_numpy(value) for value in inputs.values()]
 
     def run() -> list[np.ndarray]:
@@ -152,8 +158,8 @@ def contenders(
         wide = path.with_name(f"{wide_name(name)}.onnx")
         makers["float"] = lambda: tessera_runner(wide, dict(np.load(wide.with_suffix(".npz"))), {})
     else:
-        makers["torch"] = lambda: torch_runner(name, inputs, threads, False)
-        makers["compile"] = lambda: torch_runner(name, inputs, threads, True)
+        for peer, backend in (("torch", None), ("compile", "inductor"), ("backend", "tessera")):
+            makers[peer] = partial(torch_runner, name, inputs, threads, backend)
     chosen = [peer for peer in peers if peer in makers and (peer == "float" or not name.endswith("_bf16"))]
     off = {switch: tessera_runner(path, inputs, {}, **SWITCHES[switch]) for switch in switches}
     return {"tessera": tessera_runner(path, inputs, facts), **installed(makers, chosen), **off}
