@@ -23,7 +23,7 @@ constexpr int64_t kMaxKeptBytes = int64_t{16} * 1024;         // of shared memor
 
 PrimExpr word(int64_t value) { return make_const(kWord, value); }
 PrimExpr bit(const PrimExpr& at) { return word(1) << cast(kWord, at); }
-PrimExpr only(const Buffer& buffer) { return make_load(buffer, Indices(buffer->shape.size(), PrimExpr(0))); }
+
 /// Sizes of a call: `lists` are classes of images.
 struct Sizes {
   int64_t batch, classes, boxes;

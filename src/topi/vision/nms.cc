@@ -12,8 +12,6 @@ namespace {
 
 PrimExpr whole(int value) { return make_const(kInt32, value); }
 PrimExpr as_int32(const PrimExpr& x) { return tessera::cast(kInt32, x); }
-/// The only element of a tensor without dimensions, or of one element.
-PrimExpr only(const Buffer& buffer) { return make_load(buffer, Indices(buffer->shape.size(), PrimExpr(0))); }
 
 /// One row of values set to one value.
 Stmt fill_row(const Buffer& buffer, const PrimExpr& batch, const PrimExpr& row, double value) {
@@ -47,6 +45,8 @@ Stmt each_image(const PrimExpr& batch, int counters,
 }
 
 }  // namespace
+
+PrimExpr only(const Buffer& buffer) { return make_load(buffer, Indices(buffer->shape.size(), PrimExpr(0))); }
 
 PrimExpr count_of(const PrimExpr& given) {
   PrimExpr wide = tessera::cast(DataType::Int(64), given);

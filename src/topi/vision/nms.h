@@ -13,6 +13,8 @@ Array<te::Tensor> get_valid_counts(const te::Tensor& data, const te::Tensor& sco
 using Corner = std::function<PrimExpr(int)>;  // coordinate 0, 1 of one corner, 2, 3 of the opposite one
 /// The area that two boxes share over that which they cover; nothing over nothing is nothing.
 PrimExpr overlap(const Corner& a, const Corner& b);
+/// The only element of a tensor without dimensions, or of one element.
+PrimExpr only(const Buffer& buffer);
 /// A number of boxes that a tensor says, in 32 bits: boxes are fewer than 2^31, and all that is negative means the same.
 PrimExpr count_of(const PrimExpr& given);
 

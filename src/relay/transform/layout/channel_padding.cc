@@ -47,11 +47,18 @@ bool works_by_channel(const Call* call) {
   auto* op = call->op.as<OpNode>();
   if (!op) return false;
   const Fusion fusion = fusion_of(Op(op));
-  return fusion == Fusion::Elementwise || fusion == Fusion::Broadcast || call->attrs.as<PoolAttrs>() ||
-         call->attrs.as<AdaptivePoolAttrs>() || call->attrs.as<GlobalPool2DAttrs>() || call->attrs.as<ReduceAttrs>();
+  return fusion == Fusion::Elementwise || fusion == Fusion::Broadcast || !pool_layout(call).empty() ||
+         call->attrs.as<ReduceAttrs>();
 }
 
 }  // namespace
+
+String pool_layout(const Call* call) {
+  if (auto* attrs = call->attrs.as<PoolAttrs>()) return attrs->layout;
+  if (auto* attrs = call->attrs.as<AdaptivePoolAttrs>()) return attrs->layout;
+  if (auto* attrs = call->attrs.as<GlobalPool2DAttrs>()) return attrs->layout;
+  return "";
+}
 
 bool is_float_of(const Expr& value, size_t axis) {
   auto* type = checked_type(value).as<TensorTypeNode>();
@@ -90,20 +97,16 @@ struct GroupedChannels::Convolution {
   bool pads_data, pads_result;
 };
 
-struct GroupedChannels::Layer {
-  const Call* call;
-  double size;
-};
-
 GroupedChannels::GroupedChannels(const Expr& root, const PaddedCount& padded) {
   std::vector<Convolution> convolutions;
-  std::vector<Layer> layers;
+  std::vector<std::pair<const Call*, double>> layers;  // with the size of the weight
   post_order(root, [&](const Expr& expr) {
     auto* call = expr.as<Call>();
     if (!call || call->args.empty()) return;
     if (const auto at = layer_channels(call)) {
       if (at->weight_in == at->weight_out) unite(call, call->args[0]);
-      else if (call->args.size() == 2 && call->args[1].as<Constant>()) layers.push_back({call, size_of(call->args[1])});
+      else if (call->args.size() == 2 && call->args[1].as<Constant>())
+        layers.emplace_back(call, size_of(call->args[1]));
       return;
     }
     const auto at = grouped_channels(call);
@@ -124,13 +127,15 @@ GroupedChannels::GroupedChannels(const Expr& root, const PaddedCount& padded) {
     convolutions.push_back({call, groups, size_of(call->args[1]) * (kHalfFilled - more_ins * more_outs),
                             std::max(more_ins, more_outs) - 1, more_ins > 1, more_outs > 1});
   });
+  std::unordered_map<const Object*, double> around;  // what the layers of a set multiply, by what stands for it
+  for (const auto& [call, size] : layers) {
+    around[set_of(call)] += size;
+    around[set_of(call->args[0].get())] += size;
+  }
   for (const Convolution& each : convolutions) {
     const Object *before = set_of(each.call->args[0].get()), *behind = set_of(each.call);
-    double around = 0;
-    for (const Layer& layer : layers)
-      for (const Object* values : {set_of(layer.call), set_of(layer.call->args[0].get())})
-        if (values == before || values == behind) around += layer.size;
-    if (each.gain <= each.wider * around) continue;
+    const double others = around[before] + (before == behind ? 0 : around[behind]);
+    if (each.gain <= each.wider * others) continue;
     padded_.insert(each.call);
     if (each.pads_data) groups_.try_emplace(before, each.groups);
     if (each.pads_result) groups_.try_emplace(behind, each.groups);

@@ -26,6 +26,9 @@ Expr crop_axis(const Expr& x, size_t axis, const ChannelPadding& padding);
 /// The axes of a convolution in groups, of more than one channel each; nothing for other calls.
 std::optional<LayerChannels> grouped_channels(const Call* call);
 
+/// The layout of a pool; empty for other calls.
+String pool_layout(const Call* call);
+
 /// True for a tensor of float32 whose rank, and whose extent along `axis`, is known.
 bool is_float_of(const Expr& value, size_t axis);
 
@@ -45,7 +48,6 @@ class GroupedChannels {
 
  private:
   struct Convolution;
-  struct Layer;
   const Object* set_of(const Object* value) const;
   void unite(const Call* value, const Expr& other);
 

@@ -17,7 +17,6 @@
 
 #include "ir/rewrite.h"
 #include "relay/attrs/conv.h"
-#include "relay/attrs/pool.h"
 #include "relay/attrs/reduce.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -54,14 +53,6 @@ Expr constant_of(const Expr& value) {
     if (!arg.as<Constant>()) return nullptr;
   Expr out = fold_constant(typed(value));
   return out.as<Constant>() ? out : nullptr;
-}
-
-/// The layout of a pool; empty for other calls.
-String pool_layout(const Call* call) {
-  if (auto* attrs = call->attrs.as<PoolAttrs>()) return attrs->layout;
-  if (auto* attrs = call->attrs.as<AdaptivePoolAttrs>()) return attrs->layout;
-  if (auto* attrs = call->attrs.as<GlobalPool2DAttrs>()) return attrs->layout;
-  return "";
 }
 
 /// Which axis of the result of a pool or a reduction is the axis `channel` of its data, if it makes each channel of one channel
