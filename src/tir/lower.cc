@@ -32,29 +32,19 @@ std::vector<Passes> user_passes(const PassContext& context) {
 
 /// Loops over buffers or blocks  =>  flat memory, plain loops.
 Passes phase_1(const PassContext& context) {
-  return {
+  Passes out{
       pass(cast_stores),
       pass(inject_prefetch),
       pass(texture_flatten),
       pass(storage_flatten, kCacheLineBytes, context.flag("tir.instrument_bound_checkers")),
-      // blocks, for functions that do not come from a TE schedule
-      pass(lower_cross_thread_reduction),
-      pass(lower_init_block),
-      pass(plan_buffer_allocation),
-      pass(convert_blocks_to_opaque),
-      pass(unify_thread_binding),
-      pass(manifest_local_stage),
-      pass(compact_buffer_allocation),
-      pass(lower_match_buffer),
-      pass(inject_software_pipeline),
-      pass(mark_guards),
-      pass(lower_opaque_block),
-      pass(flatten_buffer),
-      // both
-      pass(bf16_legalize),
-      narrow_data_type_pass(kIndexBits),
-      pass(simplify),
   };
+  for (const Pass& each : block_passes()) out.push_back(each);
+  out.push_back(pass(flatten_buffer));
+  // both
+  out.push_back(pass(bf16_legalize));
+  out.push_back(narrow_data_type_pass(kIndexBits));
+  out.push_back(pass(simplify));
+  return out;
 }
 
 /// Loop kinds other than serial, parallel and threads disappear; memory is shared.
@@ -111,6 +101,17 @@ Pass keep_functions(bool device) {
 }
 
 }  // namespace
+
+std::vector<Pass> block_passes() {
+  return {
+      pass(lower_cross_thread_reduction), pass(lower_init_block),
+      pass(plan_buffer_allocation),       pass(convert_blocks_to_opaque),
+      pass(unify_thread_binding),         pass(manifest_local_stage),
+      pass(compact_buffer_allocation),    pass(lower_match_buffer),
+      pass(inject_software_pipeline),     pass(mark_guards),
+      pass(lower_opaque_block),
+  };
+}
 
 std::vector<Pass> lowering_passes(bool simple_mode, const PassContext& context) {
   std::vector<Passes> user = user_passes(context);

@@ -6,6 +6,9 @@
 
 namespace tessera {
 
+/// Blocks become loops over buffers that keep their dimensions, for functions that do not come from a TE schedule.
+std::vector<Pass> block_passes();
+
 /// The passes of phases 0 to 3 in order, with the user's own ("tir.add_lower_pass") at the end of theirs. `simple_mode`
 /// leaves out loop partition, for text that is easier to read.
 std::vector<Pass> lowering_passes(bool simple_mode, const PassContext& context);

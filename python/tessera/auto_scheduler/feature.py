@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from typing import Any
 
@@ -13,6 +14,7 @@ from .measure import MeasureErrorNo, _mean_cost, recover_measure_input
 from .measure_record import RecordReader
 
 __all__ = [
+    "features_from_modules",
     "features_from_primfunc",
     "get_per_store_feature_names",
     "get_per_store_features_from_file",
@@ -32,8 +34,13 @@ SIZE_OF_INT32 = 4
 SIZE_OF_FLOAT32 = 4
 
 
+@functools.lru_cache
+def _width(max_n_bufs: int) -> int:
+    return len(get_per_store_feature_names(max_n_bufs))
+
+
 def _rows(data: Any, max_n_bufs: int) -> np.ndarray:
-    width = len(get_per_store_feature_names(max_n_bufs))
+    width = _width(max_n_bufs)
     values = np.frombuffer(bytes(data), dtype=np.float32)
     return values.reshape(-1, width) if values.size else np.zeros((1, width), dtype=np.float32)
 
@@ -125,6 +132,14 @@ def features_from_primfunc(
     count = max_n_bufs or DEFAULT_MAX_N_BUFS
     data = bytes(_ffi_api.FeaturesOfPrimFunc(func, cache_line_bytes, count, log_scale))
     return _rows(data, count) if data else None
+
+
+def features_from_modules(
+    modules: Any, cache_line_bytes: int = 64, max_n_bufs: int | None = None, log_scale: bool = False
+) -> list[np.ndarray]:
+    """For each module of functions of blocks a matrix, a row for each store; a row of zeros for one that cannot be lowered."""
+    count = max_n_bufs or DEFAULT_MAX_N_BUFS
+    return [_rows(each, count) for each in _ffi_api.FeaturesOfModules(modules, cache_line_bytes, count, log_scale)]
 
 
 def named_features_from_primfunc(

@@ -636,14 +636,119 @@ def test_a_model_learns_what_sums_of_stores_cost(monkeypatch, tmp_path):
     np.testing.assert_allclose(other.predict(task, candidates), model.predict(task, candidates))
 
 
+def tiled_blocks(mod):
+    """A matmul as TE's schedule below has it."""
+    sch = Schedule(mod)
+    y, x, k = sch.get_loops(sch.get_block("C"))
+    yo, yi = sch.split(y, [None, 8])
+    xo, xi = sch.split(x, [None, 16])
+    ko, ki = sch.split(k, [None, 4])
+    sch.reorder(yo, xo, ko, yi, ki, xi)
+    sch.parallel(yo)
+    sch.unroll(ki)
+    sch.vectorize(xi)
+    sch.decompose_reduction(sch.get_block("C"), ko)
+    return sch
+
+
+def tiled_stages(n):
+    a, b, c = te_workload.matmul(n, n, n)
+    sch = te.create_schedule(c.op)
+    (y, x), (k,) = c.op.axis, c.op.reduce_axis
+    yo, yi = sch[c].split(y, 8)
+    xo, xi = sch[c].split(x, 16)
+    ko, ki = sch[c].split(k, 4)
+    sch[c].reorder(yo, xo, ko, yi, ki, xi)
+    sch[c].parallel(yo)
+    sch[c].unroll(ki)
+    sch[c].vectorize(xi)
+    return tvm.tir.transform.Simplify()(
+        tvm.IRModule({"main": tvm.driver.build_module.schedule_to_module(sch, [a, b, c])["main"]})
+    )["main"]
+
+
 def test_features_are_those_of_the_auto_scheduler():
     extractor = ms.feature_extractor.PerStoreFeature()
-    candidate = ms.MeasureCandidate(Schedule(matmul()), ms.arg_info.ArgInfo.from_entry_func(matmul()))
+    sch = tiled_blocks(matmul())
+    candidate = ms.MeasureCandidate(sch, ms.arg_info.ArgInfo.from_entry_func(matmul()))
     (rows,) = extractor.extract_from(None, [candidate])
-    wanted = tvm.auto_scheduler.feature.features_from_primfunc(tvm.lower(candidate.sch.mod)["main"], log_scale=True)
+    wanted = tvm.auto_scheduler.feature.features_from_primfunc(tiled_stages(32), log_scale=True)
     np.testing.assert_array_equal(rows.numpy(), wanted)
+    names = tvm.auto_scheduler.feature.get_per_store_feature_names()
+    assert [rows.numpy()[0][names.index(kind)] for kind in ("vec_len", "unroll_len", "parallel_len")] == pytest.approx(
+        [np.log2(17), np.log2(5), np.log2(5)]
+    )
     random_features = ms.feature_extractor.RandomFeatureExtractor(feature_size=5).extract_from(None, [1, 2])
     assert [each.shape[1] for each in random_features] == [5, 5]
+
+
+def test_features_of_many_candidates_are_those_of_each_and_of_broken_ones_zeros():
+    @T.prim_func
+    def broken(a: T.handle, c: T.handle):
+        A = T.match_buffer(a, (8,))
+        C = T.match_buffer(c, (8,))
+        for i in T.thread_binding(2, thread="threadIdx.x"):
+            for j in T.thread_binding(4, thread="threadIdx.x"):
+                with T.block("C"):
+                    x = T.axis.spatial(8, i * 4 + j)
+                    C[x] = A[x]
+
+    extract = tvm.auto_scheduler.feature.features_from_modules
+    modules = [tiled_blocks(matmul()).mod, matmul(64), tvm.IRModule({"main": broken})]
+    together = extract(modules)
+    for alone, rows in zip([extract([each])[0] for each in modules], together):
+        np.testing.assert_array_equal(alone, rows)
+    assert together[0].any() and together[1].any() and not together[2].any() and together[2].shape == (1, 164)
+
+
+def test_a_buffer_inside_a_block_has_the_size_it_needs_there():
+    @T.prim_func
+    def two_steps(a: T.handle, c: T.handle):
+        A = T.match_buffer(a, (64, 16))
+        C = T.match_buffer(c, (64, 16))
+        B = T.alloc_buffer((64, 16))
+        for i in T.serial(64):
+            for j in T.serial(16):
+                with T.block("B"):
+                    y, x = T.axis.remap("SS", [i, j])
+                    B[y, x] = A[y, x] + 1.0
+            for j in T.serial(16):
+                with T.block("C"):
+                    y, x = T.axis.remap("SS", [i, j])
+                    C[y, x] = B[y, x] * 2.0
+
+    names = tvm.auto_scheduler.feature.get_per_store_feature_names()
+    (rows,) = tvm.auto_scheduler.feature.features_from_modules([tvm.IRModule({"main": two_steps})])
+    # C first, which is a parameter; then B, of which one row is there at a time
+    assert rows[:, names.index("alloc_size")].tolist() == [64 * 16 * 4, 16 * 4]
+    assert rows[:, names.index("alloc_outer_prod")].tolist() == [1, 64]
+
+
+def test_equal_candidates_are_scored_once_a_round():
+    asked = []
+
+    @ms.utils.derived_object
+    class Model(ms.cost_model.PyCostModel):
+        def load(self, path):
+            pass
+
+        def save(self, path):
+            pass
+
+        def update(self, ctx, candidates, results):
+            pass
+
+        def predict(self, ctx, candidates):
+            asked.extend(tvm.ir.structural_hash(each.sch.mod) for each in candidates)
+            return np.arange(len(candidates), dtype="float64")
+
+    strategy = ms.search_strategy.EvolutionarySearch(
+        num_trials_per_iter=4, max_trials_per_task=8, population_size=32, init_min_unmeasured=8, genetic_num_iters=3
+    )
+    task = context(matmul(4), strategy, mutator_probs="default")
+    task.pre_tuning(cost_model=Model())
+    assert task.generate_measure_candidates()
+    assert len(asked) == len(set(asked)) > 8
 
 
 def test_what_is_not_there_says_so():

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ...auto_scheduler.feature import features_from_primfunc
-from ...driver import lower
+from ...auto_scheduler.feature import features_from_modules
 from ...runtime.ndarray import NDArray, array
 from .feature_extractor import FeatureExtractor
 
@@ -15,7 +12,7 @@ __all__ = ["PerStoreFeature"]
 
 
 class PerStoreFeature(FeatureExtractor):
-    """A row of 164 numbers for each buffer that a lowered program stores into: arithmetic, loops around, accesses and their
+    """A row of 164 numbers for each buffer that a program stores into: arithmetic, loops around, accesses and their
     reuse, allocations. They are those of the auto-scheduler."""
 
     def __init__(
@@ -33,11 +30,6 @@ class PerStoreFeature(FeatureExtractor):
 
     def extract_from(self, context: Any, candidates: list[Any]) -> list[NDArray]:
         """One matrix a candidate."""
-        out = []
-        for candidate in candidates:
-            rows = features_from_primfunc(
-                lower(candidate.sch.mod)["main"], self.cache_line_bytes, self.buffers_per_store, log_scale=True
-            )
-            rows = np.zeros((1, 64 + 20 * self.buffers_per_store)) if rows is None else np.asarray(rows)
-            out.append(array(rows.astype("float64")))
-        return out
+        modules = [candidate.sch.mod for candidate in candidates]
+        rows = features_from_modules(modules, self.cache_line_bytes, self.buffers_per_store, log_scale=True)
+        return [array(each.astype("float64")) for each in rows]

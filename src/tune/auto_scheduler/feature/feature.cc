@@ -6,6 +6,7 @@
 #include "runtime/containers.h"
 #include "runtime/registry.h"
 #include "te/prim_func.h"
+#include "tir/lower.h"
 #include "tir/transform/passes.h"
 
 namespace tessera::auto_scheduler {
@@ -22,6 +23,21 @@ std::vector<std::vector<float>> features_of(const SearchTask& task, const State&
   } catch (const std::exception&) {  // what cannot be lowered has no features
     return {};
   }
+}
+
+std::vector<std::vector<float>> features_of(const IRModule& mod, const FeatureOptions& options) {
+  std::vector<std::vector<float>> out;
+  try {
+    std::vector<Pass> passes = block_passes();
+    passes.push_back(pass(simplify));
+    const IRModule loops = run_passes(passes, mod);
+    for (const auto& [name, function] : loops->functions)
+      if (PrimFunc program = downcast_or_null<PrimFunc>(function))
+        for (std::vector<float>& row : features_of(program, options)) out.push_back(std::move(row));
+  } catch (const std::exception&) {
+    return {};
+  }
+  return out;
 }
 
 std::vector<std::string> feature_names(size_t max_buffers) {
@@ -80,6 +96,14 @@ Globals feature_globals{
        std::vector<Bytes> rows(states.size());
        run_tasks(states.size(), compile_threads(),
                  [&](size_t i) { rows[i] = bytes_of_rows(features_of(task, states[i], most)); });
+       return Array<Bytes>(rows.begin(), rows.end());
+     }},
+    {"auto_scheduler.FeaturesOfModules",
+     [](const Array<IRModule>& modules, int64_t cache_line_bytes, int64_t max_buffers, bool log_scale) {
+       const FeatureOptions options{static_cast<int>(cache_line_bytes), buffers_of(max_buffers), log_scale};
+       std::vector<Bytes> rows(modules.size());
+       run_tasks(modules.size(), compile_threads(),
+                 [&](size_t i) { rows[i] = bytes_of_rows(features_of(modules[i], options)); });
        return Array<Bytes>(rows.begin(), rows.end());
      }},
     {"auto_scheduler.FeaturesOfPrimFunc",

@@ -20,6 +20,8 @@ struct FeatureOptions {
 
 /// A row for each buffer that is stored into, the last first.
 std::vector<std::vector<float>> features_of(const PrimFunc& function, const FeatureOptions& options);
+/// Those of the functions of a module, whose blocks become loops first; none where they cannot.
+std::vector<std::vector<float>> features_of(const IRModule& mod, const FeatureOptions& options);
 std::vector<std::string> feature_names(size_t max_buffers);
 /// Those of the program of a state; none where it cannot be lowered.
 std::vector<std::vector<float>> features_of(const SearchTask& task, const State& state, size_t max_buffers);

@@ -67,6 +67,9 @@ class Extractor {
       for (const Range& range : realize->bounds)
         if (const int64_t* extent = as_int(range->extent)) elements *= static_cast<double>(*extent);
       note_allocation(realize->buffer, elements);
+    } else if (auto* declared = stmt.as<DeclBuffer>()) {
+      visit(declared->body);
+      note_allocation(declared->buffer, elements_of(declared->buffer));
     } else if (auto* allocate = stmt.as<Allocate>()) {
       visit(allocate->body);
     } else if (auto* block = stmt.as<BlockRealize>()) {
@@ -135,12 +138,14 @@ class Extractor {
     row.auto_unroll = auto_unroll_;
     const bool is_parameter = std::any_of(parameters_.begin(), parameters_.end(),
                                           [&](const Buffer& each) { return each.same_as(store->buffer); });
-    if (is_parameter || is_new) {
-      double elements = 1;
-      for (const PrimExpr& dim : store->buffer->shape)
-        if (const int64_t* extent = as_int(dim)) elements *= static_cast<double>(*extent);
-      set_allocation(&row, elements, bytes_of(store->buffer), 1);
-    }
+    if (is_parameter || is_new) set_allocation(&row, elements_of(store->buffer), bytes_of(store->buffer), 1);
+  }
+
+  static double elements_of(const Buffer& buffer) {
+    double elements = 1;
+    for (const PrimExpr& dim : buffer->shape)
+      if (const int64_t* extent = as_int(dim)) elements *= static_cast<double>(*extent);
+    return elements;
   }
 
   static double bytes_of(const Buffer& buffer) { return static_cast<double>(buffer->dtype.bytes()); }

@@ -127,26 +127,69 @@ std::vector<Schedule> next_generation(EvolutionarySearchNode& self, const std::v
   return without_empty(std::move(out));
 }
 
+/// What the cost model says of modules: equal ones are asked about once.
+class KnownScores {
+ public:
+  std::vector<double> of(EvolutionarySearchNode& self, const std::vector<Schedule>& population) {
+    std::vector<int64_t> hashes(population.size());
+    for_each(*self.state.context, population.size(),
+             [&](size_t i) { hashes[i] = structural_hash(population[i]->state.mod()); });
+    std::vector<size_t> positions;  // in entries_
+    std::vector<Schedule> fresh;
+    const size_t known = entries_.size();
+    for (size_t i = 0; i < population.size(); ++i) {
+      positions.push_back(position_of(hashes[i], population[i]));
+      if (entries_.size() > known + fresh.size()) fresh.push_back(population[i]);
+    }
+    const std::vector<double> predicted = scores_of(self.state, fresh);
+    for (size_t i = 0; i < fresh.size(); ++i) entries_[known + i].score = predicted[i];
+    std::vector<double> out;
+    for (size_t position : positions) out.push_back(entries_[position].score);
+    return out;
+  }
+
+  /// The most promising that were not measured, best first.
+  std::vector<Schedule> best(const EvolutionarySearchNode& self, size_t count) const {
+    std::vector<const Entry*> order;
+    for (const Entry& each : entries_) order.push_back(&each);
+    std::stable_sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) { return a->score > b->score; });
+    std::vector<Schedule> out;
+    for (const Entry* each : order) {
+      if (out.size() == count) break;
+      if (!contains_module(self.measured, each->hash, each->sch->state.mod())) out.push_back(each->sch);
+    }
+    return out;
+  }
+
+ private:
+  struct Entry {
+    int64_t hash;
+    Schedule sch;
+    double score;
+  };
+
+  size_t position_of(int64_t hash, const Schedule& sch) {
+    std::vector<size_t>& alike = by_hash_[hash];
+    for (size_t each : alike)
+      if (structural_equal(entries_[each].sch->state.mod(), sch->state.mod())) return each;
+    alike.push_back(entries_.size());
+    entries_.push_back({hash, sch, 0});
+    return alike.back();
+  }
+
+  std::vector<Entry> entries_;
+  std::unordered_map<int64_t, std::vector<size_t>> by_hash_;
+};
+
 /// The most promising schedules that were not measured, best first.
 std::vector<Schedule> evolved(EvolutionarySearchNode& self, std::vector<Schedule> population, size_t size,
                               size_t count) {
-  struct Scored {
-    double score;
-    Schedule sch;
-  };
-  std::vector<Scored> best;
-  Modules seen = self.measured;
+  KnownScores known;
   for (int64_t generation = 0; generation <= self.genetic_num_iters && !population.empty(); ++generation) {
-    std::vector<double> scores = scores_of(self.state, population);
-    for (size_t i = 0; i < population.size(); ++i)
-      if (add_module(&seen, population[i]->state.mod())) best.push_back({scores[i], population[i]});
-    std::stable_sort(best.begin(), best.end(), [](const Scored& a, const Scored& b) { return a.score > b.score; });
-    if (best.size() > count) best.resize(count);
+    const std::vector<double> scores = known.of(self, population);
     if (generation < self.genetic_num_iters) population = next_generation(self, population, scores, size);
   }
-  std::vector<Schedule> out;
-  for (Scored& each : best) out.push_back(std::move(each.sch));
-  return out;
+  return known.best(self, count);
 }
 
 /// Mostly the best, some at random, none twice and none that was measured.
