@@ -118,6 +118,19 @@ for _name in (
 MODELS["inception_v3"] = classifier("inception_v3", 299, init_weights=True)
 
 
+def with_dynamic_images(name: str) -> Callable[[], Example]:
+    def build() -> Example:
+        example = MODELS[name]()
+        example.dynamic = {"input": {0: "batch", 2: "h", 3: "w"}}
+        return example
+
+    return build
+
+
+for _name in ("resnet18", "mobilenet_v2", "shufflenet_v2_x1_0"):
+    MODELS[f"{_name}.open"] = with_dynamic_images(_name)
+
+
 @model("resnet50.open")
 def resnet50_of_any_batch() -> Example:
     example = MODELS["resnet50"]()
@@ -379,6 +392,13 @@ def lstm_512(steps: int = 512) -> Example:
     return Example(Sequences(nn.LSTM(64, 128, batch_first=True)), {"input": torch.randn(1, steps, 64)})
 
 
+@model("lstm_512.open")
+def lstm_of_any_length() -> Example:
+    example = lstm_512()
+    example.dynamic = {"input": {0: "batch", 1: "steps"}}
+    return example
+
+
 @model("bilstm")
 def bilstm(steps: int = 128) -> Example:
     module = nn.LSTM(80, 256, num_layers=2, batch_first=True, bidirectional=True)
@@ -489,6 +509,13 @@ def llama(length: int, past: int) -> Callable[[], Example]:
 
 MODELS["llama_prefill"] = llama(length=128, past=0)
 MODELS["llama_decode"] = llama(length=1, past=128)
+
+
+@model("llama_decode.open")
+def llama_decode_of_any_past() -> Example:
+    example = MODELS["llama_decode"]()
+    example.dynamic = {name: {2: "past"} for name in example.inputs if name != "input_ids"}
+    return example
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
