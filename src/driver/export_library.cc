@@ -60,8 +60,8 @@ void run_program(const std::vector<std::string>& words, const TemporaryFolder& f
 /// Objects, and C sources, of a module and its imports, as files of a folder.
 struct Parts {
   std::vector<std::string> files;
-  std::string blob;    // what the modules are that no linker takes, and how all of them import each other
-  std::string target;  // text of the LLVM target among them
+  Module blob;         // not null: a blob says which modules it imports that no linker takes
+  std::string target;  // text of the LLVM target among the modules
   bool has_source = false;
 
   Parts(const Module& module, const TemporaryFolder& folder);
@@ -82,7 +82,7 @@ Parts::Parts(const Module& module, const TemporaryFolder& folder) {
       target = text().to<std::string>();
   }
   bool stands_alone = code.size() == 1 && code[0].same_as(module) && module.imports().empty();
-  if (!stands_alone) blob = pack_imports(module);
+  if (!stands_alone) blob = module;
 }
 
 /// What the code calls that is not in it: functions of C's library for mathematics.
@@ -94,36 +94,36 @@ std::vector<std::string> Parts::needed() const {
 }
 
 /// The blob as an object file, for linkers of other kinds and for libraries without code of their own.
-std::string blob_object(Parts& parts, const TemporaryFolder& folder) {
+std::string blob_object(const Parts& parts, const TemporaryFolder& folder) {
   std::string file = folder.file("imports.o");
-  Module object = codegen::build_blob(Bytes(std::move(parts.blob)), false, parts.target);
+  Module object = codegen::build_blob(Bytes(pack_imports(parts.blob)), false, parts.target);
   object->save_to_file(file, "o");
   return file;
 }
 
 /// The blob with its length, as the loader reads it.
-std::string blob_file(Parts& parts, const TemporaryFolder& folder) {
-  std::string file = folder.file("imports.bin"), blob = std::move(parts.blob);  // frees what may be large
+std::string blob_file(const Parts& parts, const TemporaryFolder& folder) {
+  std::string file = folder.file("imports.bin");
   std::ofstream out(file, std::ios::binary);
-  uint64_t size = blob.size();
-  out.write(reinterpret_cast<const char*>(&size), sizeof size);
-  out.write(blob.data(), static_cast<std::streamsize>(blob.size()));
+  ByteWriter bytes([&](std::string_view part) { out.write(part.data(), static_cast<std::streamsize>(part.size())); });
+  write_sized(bytes, [&](ByteWriter& to) { write_imports(to, parts.blob); });
+  bytes.flush();
   if (!out.flush()) throw Error(file_error(errno)) << "cannot write " << file << ": " << std::strerror(errno);
   return file;
 }
 
 void link_here(Parts& parts, const std::string& output, const TemporaryFolder& folder) {
   std::string blob;
-  if (!parts.blob.empty() && parts.files.empty()) parts.files.push_back(blob_object(parts, folder));
-  if (!parts.blob.empty()) blob = blob_file(parts, folder);
+  if (parts.blob && parts.files.empty()) parts.files.push_back(blob_object(parts, folder));
+  if (parts.blob) blob = blob_file(parts, folder);
   codegen::link_shared(parts.files, output, parts.needed(), blob);
 }
 
-void link_by_compiler(Parts& parts, const std::string& output, const LinkOptions& options,
+void link_by_compiler(const Parts& parts, const std::string& output, const LinkOptions& options,
                       const TemporaryFolder& folder) {
   std::vector<std::string> words{options.compiler.empty() ? "cc" : options.compiler, "-shared", "-fPIC", "-o", output};
   words.insert(words.end(), parts.files.begin(), parts.files.end());
-  if (!parts.blob.empty()) words.push_back(blob_object(parts, folder));
+  if (parts.blob) words.push_back(blob_object(parts, folder));
   words.insert(words.end(), options.compiler_options.begin(), options.compiler_options.end());
   if (parts.has_source) words.insert(words.end(), {"-O2", "-lm"});
   run_program(words, folder);
@@ -135,7 +135,7 @@ void export_library(const Module& module, const std::string& path, const LinkOpt
   begin_stage("link");
   TemporaryFolder folder;
   Parts parts(module, folder);
-  if (parts.files.empty() && parts.blob.empty())
+  if (parts.files.empty() && !parts.blob)
     throw Error(ValueError) << "a module of type " << module->type_key() << " has nothing that can be written into "
                             << path;
   write_whole_file(path, [&](const std::string& temporary) {
@@ -143,14 +143,6 @@ void export_library(const Module& module, const std::string& path, const LinkOpt
                                                   : link_by_compiler(parts, temporary, options, folder);
     seal_file(temporary);
   });
-}
-
-void export_package(const CompiledModel& model, const std::string& path, const LinkOptions& options) {
-  TemporaryFolder folder;
-  std::string library = folder.file("model.so");
-  export_library(model.executor == "vm" ? model.runnable : model.library, library, options);
-  begin_stage("write");
-  write_package(path, library, model.graph_json, model.params);
 }
 
 namespace {
@@ -165,7 +157,23 @@ Module without_constants(const Module& executable, Map<String, NDArray>* constan
   return vm::make_executable(std::move(program), vm::library_of(executable));
 }
 
+/// The library of a package; parameters that are not part of it are added to `params`.
+void export_code(const CompiledModel& model, const std::string& path, const LinkOptions& options,
+                 Map<String, NDArray>* params) {
+  *params = model.params;
+  export_library(model.executor == "vm" ? without_constants(model.runnable, params) : model.library, path, options);
+}
+
 }  // namespace
+
+void export_package(const CompiledModel& model, const std::string& path, const LinkOptions& options) {
+  TemporaryFolder folder;
+  const std::string library = folder.file("model.so");
+  Map<String, NDArray> params;
+  export_code(model, library, options, &params);
+  begin_stage("write");
+  write_package(path, library, model.graph_json, params);
+}
 
 void export_portable_package(const std::vector<std::pair<std::string, CompiledModel>>& models, const std::string& path,
                              const LinkOptions& options) {
@@ -174,9 +182,8 @@ void export_portable_package(const std::vector<std::pair<std::string, CompiledMo
   for (const auto& [cpu, model] : models) {
     if (std::ranges::any_of(parts, [&](const PackagePart& part) { return part.cpu == cpu; }))
       throw Error(ValueError) << "the CPU " << cpu << " is named twice";
-    PackagePart part{cpu, folder.file(std::to_string(parts.size()) + ".so"), model.graph_json, model.params};
-    Module code = model.executor == "vm" ? without_constants(model.runnable, &part.params) : model.library;
-    export_library(code, part.library_file, options);
+    PackagePart part{cpu, folder.file(std::to_string(parts.size()) + ".so"), model.graph_json, {}};
+    export_code(model, part.library_file, options, &part.params);
     parts.push_back(std::move(part));
   }
   begin_stage("write");

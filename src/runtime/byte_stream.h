@@ -3,6 +3,7 @@
 // A reader trusts nothing: a count that the rest of the data cannot hold is an error that says what and where.
 
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -12,30 +13,60 @@
 
 namespace tessera {
 
+/// Takes bytes part by part.
+using Sink = std::function<void(std::string_view)>;
+
 class ByteWriter {
  public:
+  ByteWriter() = default;
+  /// Hands on what is written instead of collecting it, long parts from where they lie. `flush` hands on the rest.
+  explicit ByteWriter(Sink to) : to_(std::move(to)) {}
+
   template <class T>
     requires std::is_arithmetic_v<T>
   void write(T value) {
-    out_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    raw(&value, sizeof value);
   }
   void write(std::string_view text) {
     write(uint64_t{text.size()});
-    out_.append(text);
+    raw(text.data(), text.size());
   }
   void write(const char* text) { write(std::string_view(text)); }
   void write(const std::vector<uint64_t>& values) {
     write(uint64_t{values.size()});
     raw(values.data(), values.size() * sizeof(uint64_t));
   }
-  void raw(const void* data, size_t bytes) { out_.append(static_cast<const char*>(data), bytes); }
+  void raw(const void* data, size_t bytes) {
+    std::string_view part(static_cast<const char*>(data), bytes);
+    size_ += bytes;
+    if (to_ && out_.size() + bytes > kCollected) flush();
+    if (to_ && bytes > kCollected) return to_(part);
+    out_.append(part);
+  }
+  void flush() {
+    if (to_ && !out_.empty()) to_(out_);
+    if (to_) out_.clear();
+  }
 
   std::string take() { return std::move(out_); }
-  size_t size() const { return out_.size(); }
+  /// Bytes that were written so far.
+  size_t size() const { return size_; }
 
  private:
+  static constexpr size_t kCollected = 1 << 16;  // bytes that are handed on together
   std::string out_;
+  size_t size_ = 0;
+  Sink to_;
 };
+
+/// What `body` writes into a ByteWriter, led by its length. `body` is called twice and gives the same bytes.
+template <class F>
+void write_sized(ByteWriter& out, F&& body) {
+  ByteWriter counted([](std::string_view) {});
+  body(counted);
+  out.write(uint64_t{counted.size()});
+  body(out);
+}
 
 class ByteReader {
  public:

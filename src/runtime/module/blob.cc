@@ -103,8 +103,13 @@ void read_tree(ByteReader& in, const std::vector<Module>& modules) {
 }  // namespace
 
 std::string pack_imports(const Module& root) {
-  Groups groups(root);
   ByteWriter out;
+  write_imports(out, root);
+  return out.take();
+}
+
+void write_imports(ByteWriter& out, const Module& root) {
+  Groups groups(root);
   out.write(uint64_t{groups.modules.size() + 1});
   for (size_t i = 0; i < groups.modules.size(); ++i) {
     const Module& module = groups.modules[i];
@@ -123,7 +128,6 @@ std::string pack_imports(const Module& root) {
   out.write(kImportTree);
   out.write(row_ptr);
   out.write(children);
-  return out.take();
 }
 
 Module unpack_imports(std::string_view data, const Module& library, const std::string& what) {

@@ -20,7 +20,11 @@ class LinkedParams final : public ModuleBody {
       if (PackedFunc found = Module(import).get_function(name)) return found;
     return nullptr;
   }
-  void save_to_binary(ByteWriter& out) override { out.write(save_params(params_)); }
+  void save_to_binary(ByteWriter& out) override {
+    write_sized(out, [&](ByteWriter& to) {
+      write_params([&](std::string_view part) { to.raw(part.data(), part.size()); }, params_);
+    });
+  }
 
  private:
   Map<String, NDArray> params_;

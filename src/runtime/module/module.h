@@ -88,6 +88,8 @@ std::vector<Module> reachable_modules(const Module& root);
 /// The import tree of `root` as a binary (without the leading size): what `__tvm_dev_mblob` holds after 8 bytes of
 /// length. Modules that a linker takes are stood for by "_lib", the library the bytes lie in.
 std::string pack_imports(const Module& root);
+/// The same into a stream: what is large there is not copied.
+void write_imports(ByteWriter& out, const Module& root);
 /// Reads the same back. `library` is what "_lib" means; `what` names the source in messages. Returns the root.
 Module unpack_imports(std::string_view data, const Module& library, const std::string& what);
 

@@ -89,6 +89,8 @@ Package::Package(const std::string& path) : archive(path, "the package") {
   kind = kind_of(archive, folder(), &library);
 }
 
+bool Package::has_constants() const { return kind == VM && (!variants.empty() || archive.find("lib.params")); }
+
 Map<String, NDArray> Package::params() const {
   Map<String, NDArray> out;
   const char* name = kind == Classic ? "mod.params" : "lib.params";
@@ -117,7 +119,7 @@ Module load_package(const Package& package) {
   Module library = load_library(package);
   if (package.kind == Package::Classic)
     return make_graph_factory(std::string(package.graph()), library, package.params(), "default");
-  if (!package.variants.empty()) {
+  if (package.has_constants()) {
     PackedFunc bind = library.get_function("load_late_bound_consts_from_map");
     if (!bind)
       throw Error(ValueError) << "corrupt package " << package.archive.path() << ": " << package.library
@@ -130,10 +132,12 @@ Module load_package(const Package& package) {
 void write_package(const std::string& path, const std::string& library_file, const std::string& graph,
                    const Map<String, NDArray>& params) {
   const char* form = library_file.ends_with(".tar") ? ".tar" : ".so";
-  if (graph.empty()) return write_tar(path, {{std::string("lib") + form, "", library_file}});
-  write_tar(path, {{std::string("mod") + form, "", library_file},
-                   {"mod.json", graph, ""},
-                   {"mod.params", "", "", [&](const Sink& out) { write_params(out, params); }}});
+  const std::string stem = graph.empty() ? "lib" : "mod";
+  std::vector<TarEntry> entries{{stem + form, "", library_file}};
+  if (!graph.empty()) entries.push_back({stem + ".json", graph, ""});
+  if (!graph.empty() || !params.empty())
+    entries.push_back({stem + ".params", "", "", [&](const Sink& out) { write_params(out, params); }});
+  write_tar(path, entries);
 }
 
 namespace {

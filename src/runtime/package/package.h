@@ -2,7 +2,8 @@
 // A compiled model as one file: the uncompressed tar that `tvmc compile` writes.
 //
 //   classic   mod.so (or mod.tar, an archive of objects), mod.json (the graph), mod.params
-//   vm        lib.so (or lib.tar): a program of the virtual machine holds its constants itself
+//   vm        lib.so (or lib.tar): a program of the virtual machine, and lib.params: its constants but for small ones;
+//             without it, the program holds all of them
 //   mlf       a Model Library Format tree with metadata.json: recognised, not run
 //   model     model.json, model.params: a model that is not compiled yet (TVMCModel.save)
 //   objects   object files alone: what `export_library` of a module writes to a .tar
@@ -42,7 +43,9 @@ struct Package {
   const char* kind_name() const;
   /// The graph of a classic package.
   std::string_view graph() const { return archive[folder() + "mod.json"]; }
-  /// Parameters of a classic package, and constants of a program that a portable package keeps outside of its library.
+  /// True where constants of a program are not part of its library.
+  bool has_constants() const;
+  /// Parameters of a classic package; those constants of a program.
   Map<String, NDArray> params() const;
 
  private:

@@ -92,7 +92,9 @@ class ExecutableModule final : public ModuleBody {
     return nullptr;
   }
 
-  void save_to_binary(ByteWriter& out) override { out.write(save_program(*program_)); }
+  void save_to_binary(ByteWriter& out) override {
+    write_sized(out, [&](ByteWriter& to) { write_program(to, *program_); });
+  }
   void save_to_file(const std::string& path, const std::string&) override { write_file(path, save_program(*program_)); }
 
  private:

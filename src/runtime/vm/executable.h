@@ -33,6 +33,8 @@ struct Program {
 
 /// Everything but the kernels as bytes, and back. Reading trusts nothing.
 std::string save_program(const Program& program);
+/// The same into a stream: constants are not copied.
+void write_program(ByteWriter& out, const Program& program);
 Program load_program(std::string_view data, const std::string& what = "VM executable");
 
 /// The text of all functions, one instruction a line.

@@ -141,8 +141,7 @@ Function read_function(ByteReader& in, bool has_dims) {
 
 }  // namespace
 
-std::string save_program(const Program& program) {
-  ByteWriter out;
+void write_program(ByteWriter& out, const Program& program) {
   out.write(kMagic);
   out.write(kVersion);
   write_list(out, program.device_types, [&](int32_t type) { out.write(type); });
@@ -156,7 +155,17 @@ std::string save_program(const Program& program) {
   write_list(out, program.shapes, [&](const ShapeProgram& shape) { write(out, shape); });
   write_list(out, program.sources, [&](const std::string& names) { out.write(names); });
   write_list(out, program.functions, [&](const Function& function) { write(out, function); });
-  return out.take();
+}
+
+std::string save_program(const Program& program) {
+  ByteWriter counted([](std::string_view) {});
+  write_program(counted, program);
+  std::string bytes;
+  bytes.reserve(counted.size());
+  ByteWriter out([&](std::string_view part) { bytes.append(part); });
+  write_program(out, program);
+  out.flush();
+  return bytes;
 }
 
 Program load_program(std::string_view data, const std::string& what) {

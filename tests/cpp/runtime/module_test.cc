@@ -168,6 +168,23 @@ TEST(ModuleBlob, ACircleInTheTreeIsRejected) {
               testing::HasSubstr("corrupt a test: the import tree"));
 }
 
+TEST(ByteStream, PartsThatAreHandedOnAreWhatIsCollected) {
+  auto fill = [](ByteWriter& out) {
+    out.write(uint8_t{7});
+    out.write(std::string(200'000, 'a'));  // longer than what is collected
+    for (int i = 0; i < 70'000; ++i) out.write(static_cast<uint8_t>(i));
+    write_sized(out, [](ByteWriter& to) { to.write(std::vector<uint64_t>{1, 2, 3}); });
+  };
+  ByteWriter whole;
+  fill(whole);
+  std::string parts;
+  ByteWriter stream([&](std::string_view part) { parts.append(part); });
+  fill(stream);
+  stream.flush();
+  EXPECT_EQ(stream.size(), whole.size());
+  EXPECT_EQ(parts, whole.take());
+}
+
 TEST(ModuleBlob, AnUnknownKindIsNamed) {
   ByteWriter out;
   out.write(uint64_t{1});

@@ -185,6 +185,7 @@ Facts facts_of_package(const std::string& path) {
     add_modules(library, path + "/" + package.library, &out);
   }
   if (package.kind == Package::Classic) add_graph(package.graph(), package.params(), &out);
+  if (package.has_constants()) add_parameters(package.params(), &out);
   if (has_code) add_rules(library, &out);
   return out;
 }
