@@ -113,6 +113,16 @@ class Writer {
         type, name, arguments_++);
   }
 
+  /// What a composite function gives for these arguments.
+  std::string body_of(const relay::FunctionNode* function, const Array<Expr>& args) {
+    std::unordered_map<const Object*, std::string> inside;
+    for (size_t i = 0; i < args.size(); ++i) inside.emplace(function->params[i].get(), (*this)(args[i]));
+    names_.swap(inside);
+    std::string out = (*this)(function->body);
+    names_.swap(inside);
+    return out;
+  }
+
   std::string operator()(const Expr& expr) {
     if (auto it = names_.find(expr.get()); it != names_.end()) return it->second;
     std::string out = on_enough_stack([&] { return visit(expr); });
@@ -122,6 +132,7 @@ class Writer {
   std::string visit(const Expr& expr) {
     if (auto* constant = expr.as<relay::Constant>()) return literal(constant->data);
     auto* call = expr.as<Call>();
+    if (auto* composite = call ? call->op.as<relay::FunctionNode>() : nullptr) return body_of(composite, call->args);
     auto* op = call ? call->op.as<OpNode>() : nullptr;
     if (!op || !formulas().count(op->name.str()))
       throw Error(NotImplementedError) << "ccompiler writes element-wise operators only, not "

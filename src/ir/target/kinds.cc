@@ -105,15 +105,11 @@ std::vector<TargetKind> make_kinds() {
             {"max_threads_per_block", 256},
             {"thread_warp_size", 1}}),
       kind("webgpu", kWebGPU, {"webgpu", "gpu"}, {{"max_num_threads", Int}}, {{"max_num_threads", 256}}),
-      kind("sdaccel", kOpenCL, {"sdaccel", "hls"}),
-      kind("aocl", kAOCL, {"aocl", "hls"}),
+      kind("sdaccel", kOpenCL, {"sdaccel", "hls"}), kind("aocl", kAOCL, {"aocl", "hls"}),
       kind("aocl_sw_emu", kAOCL, {"aocl", "hls"}),
       kind("hexagon", kHexagon, {"hexagon"},
            {{"mattr", TextList}, {"mcpu", Text}, {"mtriple", Text}, {"llvm-options", TextList}, {"num-cores", Int}}),
-      kind("stackvm", kCPU, {}),
-      kind("hybrid", kCPU, {}),
-      kind("test", kCPU, {}),
-      kind("ext_dev", kExtDev, {}),
+      kind("stackvm", kCPU, {}), kind("hybrid", kCPU, {}), kind("test", kCPU, {}), kind("ext_dev", kExtDev, {}),
       kind("composite", kCPU, {}, {{"devices", TargetList}}),
       // Kinds of external code generators.
       kind("tensorrt", kCUDA, {},
@@ -146,12 +142,11 @@ std::vector<TargetKind> make_kinds() {
             {"threads", -1},
             {"use_fast_math", 0},
             {"tmp_dir", "./tmp"}}),
-      kind("cudnn", kCUDA, {}),
-      kind("cublas", kCUDA, {}),
-      kind("cmsis-nn", kCPU, {}, {{"mattr", TextList}, {"mcpu", Text}}),
-      kind("ethos-u", kCPU, {}),
+      kind("cudnn", kCUDA, {}), kind("cublas", kCUDA, {}),
+      kind("cmsis-nn", kCPU, {}, {{"mattr", TextList}, {"mcpu", Text}}), kind("ethos-u", kCPU, {}),
       kind("ccompiler", kCPU, {}, {{"header", Text}}, {{"header", ""}}),
       kind("example_target_hook", kCPU, {}, {{"example_attribute", Bool}}),
+      kind("dnnl", kCPU, {}),  // v0.10 has the code generator without a kind, so that Collage cannot name it
   };
 }
 

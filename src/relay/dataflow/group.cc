@@ -90,8 +90,8 @@ class Extraction {
 
 class Grouping {
  public:
-  Grouping(const DFPattern& pattern, const Expr& root)
-      : pattern_(pattern), parts_(parts_of(pattern)), graph_(root), matcher_(graph_) {}
+  Grouping(const DFPattern& pattern, const Expr& root, bool may_overlap)
+      : pattern_(pattern), parts_(parts_of(pattern)), graph_(root), matcher_(graph_), may_overlap_(may_overlap) {}
 
   PatternGroups run() {
     std::unordered_set<const Object*> closed;
@@ -144,7 +144,9 @@ class Grouping {
     if (!can_be_taken(root, extraction.passed())) return;
     group.function = make_function(params, body);
     group.name = extraction.name();
-    for (const Expr& expr : extraction.passed()) grouped_.insert(expr.get());
+    group.inside = extraction.passed();
+    if (!may_overlap_)
+      for (const Expr& expr : group.inside) grouped_.insert(expr.get());
     out_.by_root.emplace(root.get(), out_.groups.size());
     out_.groups.push_back(std::move(group));
   }
@@ -182,6 +184,7 @@ class Grouping {
   std::vector<DFPattern> parts_;
   DataflowGraph graph_;
   DFMatcher matcher_;
+  bool may_overlap_;
   std::unordered_set<const Object*> grouped_;
   PatternGroups out_;
   int graph_number_ = 0;
@@ -189,6 +192,10 @@ class Grouping {
 
 }  // namespace
 
-PatternGroups find_groups(const DFPattern& pattern, const Expr& root) { return Grouping(pattern, root).run(); }
+PatternGroups find_groups(const DFPattern& pattern, const Expr& root) { return Grouping(pattern, root, false).run(); }
+
+std::vector<PatternGroup> find_overlapping_groups(const DFPattern& pattern, const Expr& root) {
+  return Grouping(pattern, root, true).run().groups;
+}
 
 }  // namespace tessera::relay

@@ -10,6 +10,7 @@ struct PatternGroup {
   Expr root;
   MatchedNodes matched;
   std::vector<Expr> args;
+  std::vector<Expr> inside;  // without the inputs
   Function function;
   std::string name;  // the operators inside: nn.conv2d_nn.relu_
 };
@@ -22,5 +23,7 @@ struct PatternGroups {
 /// Matches are looked for from the result to the inputs. A match whose inside is used elsewhere, or belongs to a match
 /// found before, is left out; so is the inside of functions that a pattern was moved into.
 PatternGroups find_groups(const DFPattern& pattern, const Expr& root);
+/// Every match whose inside is not used elsewhere, also where matches overlap.
+std::vector<PatternGroup> find_overlapping_groups(const DFPattern& pattern, const Expr& root);
 
 }  // namespace tessera::relay

@@ -139,6 +139,7 @@ PassTable passes{
         {"WidenWeights", widen_weights, "", {.level = 3, .required = types}},
         // region/
         {"AnnotateTarget", annotate_target, "", {.required = types, .title = "AnnotateTargetFunc"}},
+        {"CollagePartition", collage_partition_pass, "", {.required = types, .holds = {&all_types_known}}},
         {"MergeCompilerRegions",
          merge_compiler_regions_pass,
          "Makes neighbouring regions of one external code generator one.",

@@ -60,6 +60,9 @@ Expr widen_weights(const Expr& body);
 
 // region/: what other compilers and devices take
 Expr annotate_target(const Expr& body, const Array<String>& targets, bool include_non_call_ops);
+Pass collage_partition_pass(const Target& host, const Array<Target>& targets, const Array<String>& names,
+                            const Array<DFPattern>& patterns, const Array<PackedFunc>& checks,
+                            const PackedFunc& estimate);
 Pass merge_compiler_regions_pass();
 Pass merge_composite_pass(const Array<String>& names, const Array<DFPattern>& patterns,
                           const Array<PackedFunc>& checks);

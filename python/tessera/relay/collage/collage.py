@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
+import tempfile
 from typing import Any
 
 import numpy as np
 
-from ...ir import IRModule
+from ..._ffi import get_global_func
+from ...ir import IRModule, Op
+from ...runtime import load_module
 from ...runtime import ndarray as nd
 from ...runtime import vm as runtime_vm
 from ...target import Target
@@ -21,6 +25,7 @@ __all__ = [
     "MEASURE_REPEAT",
     "WARMUP_MIN_REPEAT_MS",
     "CostEstimator",
+    "CustomCostEstimator",
     "MockCostEstimator",
     "arg_for",
     "estimate_seconds",
@@ -54,16 +59,31 @@ def vm_estimate_seconds(device: Any, the_vm: Any, func_name: str, args: Any) -> 
     return float(np.median(result.results))
 
 
+def _as_library(program: Any) -> Any:
+    """The program written and loaded: a code generator may give C, which a compiler takes then."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "part.so")
+        program.module.export_library(path)
+        return load_module(path)
+
+
 def estimate_seconds(mod: IRModule, target: Any) -> float:
-    """The time that `main` of a module takes when it is compiled for a target; infinite where it cannot be."""
+    """The time that `main` of a module takes when it is compiled for a target; infinite where it cannot be.
+
+    What an external code generator leaves is compiled for the plain target of its kind of device.
+    """
     target = target if isinstance(target, Target) else Target(target)
+    device = nd.device(int(target.kind.device_type), 0)
+    if get_pattern_table(str(target.kind.name)) is None:
+        targets = [target]
+    else:
+        targets = [Target("llvm" if device.device_type == nd.cpu().device_type else str(device).split("(")[0]), target]
     try:
-        program = relay_vm.compile(mod, target)
+        program = _as_library(relay_vm.compile(mod, targets)) if len(targets) > 1 else relay_vm.compile(mod, targets)
     except (RuntimeError, NotImplementedError, ValueError):
         return math.inf
     from ..transform import InferType
 
-    device = nd.device(str(target.kind.name) if str(target.kind.name) != "llvm" else "cpu", 0)
     machine = runtime_vm.VirtualMachine(program, device)
     args = [arg_for(param.checked_type, device) for param in InferType()(mod)["main"].params]
     return vm_estimate_seconds(device, machine, "main", args)
@@ -77,18 +97,29 @@ class CostEstimator:
         return estimate_seconds(mod, target)
 
 
+class CustomCostEstimator(CostEstimator):
+    """Costs that a function says: `py_fn_estimator(mod, target)`, given itself or by the name of a global function."""
+
+    def __init__(self, py_fn_estimator: Any = "tvm.relay.collage.estimate_seconds_custom") -> None:
+        self.estimator = get_global_func(py_fn_estimator) if isinstance(py_fn_estimator, str) else py_fn_estimator
+
+    def estimate(self, mod: IRModule, target: Any) -> float:
+        """The cost of a module on a target."""
+        return float(self.estimator(mod, target))
+
+
 class _Calls(ExprVisitor):
     def __init__(self) -> None:
         super().__init__()
         self.count = 0
 
     def visit_call(self, call: Any) -> None:
-        self.count += 1
+        self.count += isinstance(call.op, Op)
         super().visit_call(call)
 
 
 class MockCostEstimator(CostEstimator):
-    """Costs for tests: the number of calls times a cost of the target's kind, which `target_costs` gives by name.
+    """Costs for tests: the number of operators times a cost of the target's kind, which `target_costs` gives by name.
 
     More than `max_estimates` questions are an error, where that is not 0.
     """
@@ -105,7 +136,8 @@ class MockCostEstimator(CostEstimator):
         if kind not in self.target_costs:
             raise KeyError(f"there is no cost of {kind}; there are those of {', '.join(self.target_costs)}")
         calls = _Calls()
-        calls.visit(mod["main"])
+        for function in mod.functions.values():
+            calls.visit(function)
         return float(calls.count * self.target_costs[kind])
 
 

@@ -1,45 +1,34 @@
-"""Choosing a toolchain for a model by what its code costs."""
+"""Each part of a model to the toolchain whose code costs least."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...ir import IRModule
-from ...ir.transform import module_pass
+from ...ir.transform import Pass
+from . import _ffi_api
 
 __all__ = ["CollagePartition"]
 
 
-def CollagePartition(config: Any, cost_estimator: Any = None) -> Any:
-    """The module as it costs least: left to the compiler, or partitioned for one of the external targets of `config`.
+def CollagePartition(config: Any, cost_estimator: Any = None) -> Pass:
+    """The module divided among the targets of `config` at least cost: external ones take parts that their patterns match.
 
-    Costs are measured, or what `cost_estimator.estimate(mod, target)` says. One toolchain takes all that its pattern table
-    matches; parts of a model are not divided between several.
+    Costs are measured, or what `cost_estimator.estimate(mod, target)` says of a part. The options
+    `relay.collage.tvm_max_depth` and `relay.collage.byoc_max_depth` say how many operators, or matches, a part has.
     """
-    from .. import transform
-    from ..collage import CostEstimator
+    from ..collage import CostEstimator, make_byoc_partition_rule
     from ..op.contrib.register import get_pattern_table
 
-    passes: Any = transform
     estimator = cost_estimator or CostEstimator()
     targets = list(config.primitive_targets)
-    hosts = [target for target in targets if get_pattern_table(str(target.kind.name)) is None]
-
-    def run(mod: IRModule, context: Any) -> IRModule:
-        del context
-        mod = passes.InferType()(mod)
-        choices = [(float(estimator.estimate(mod, target)), mod) for target in hosts]
-        for target in targets:
-            compiler = str(target.kind.name)
-            table = get_pattern_table(compiler)
-            if table is None:
-                continue
-            steps = [passes.MergeComposite(table), passes.AnnotateTarget([compiler])]
-            steps += [passes.MergeCompilerRegions(), passes.PartitionGraph()]
-            parted = mod
-            for step in steps:
-                parted = step(parted)
-            choices.append((float(estimator.estimate(mod, target)), passes.InferType()(parted)))
-        return min(choices, key=lambda choice: choice[0])[1] if choices else mod
-
-    return module_pass(run, opt_level=0, name="CollagePartition")
+    external = [target for target in targets if get_pattern_table(str(target.kind.name)) is not None]
+    host = next((target for target in targets if target not in external), None)
+    rules = [(target, rule) for target in external for rule in make_byoc_partition_rule(str(target.kind.name))]
+    return _ffi_api.CollagePartition(
+        host,
+        [target for target, _ in rules],
+        [rule.rule_name for _, rule in rules],
+        [rule.pattern for _, rule in rules],
+        [lambda expr, rule=rule: bool(rule.predicate(expr)) for _, rule in rules],
+        lambda mod, target: float(estimator.estimate(mod, target)),
+    )
