@@ -1,15 +1,13 @@
 // Which layouts convolutions take on a CPU (the slot FTVMAlterOpLayout): channels in blocks of as many as a vector
 // register holds, so that neighbours of a result lie together whatever the kernel. All convolutions of a graph choose by the
-// number of channels alone; so a result already lies as the next one reads it. Where it takes less time, a 3x3 convolution
-// becomes Winograd's; the option relay.conv2d.winograd of a PassContext, true by default, says whether it may.
-
-#include <algorithm>
-#include <iterator>
+// number of channels alone; so a result already lies as the next one reads it. Where it takes less time, a convolution becomes
+// Winograd's (winograd_choice.h).
 
 #include "ir/pass/pass.h"
 #include "ir/prim/ops.h"
 #include "op/channel_blocks.h"
 #include "op/layout_rules.h"
+#include "op/winograd_choice.h"
 #include "relay/attrs/conv.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -20,67 +18,6 @@
 
 namespace tessera::op {
 namespace {
-
-constexpr const char* kWinogradOption = "relay.conv2d.winograd";
-constexpr int kWinogradTile = 4;
-constexpr int64_t kLikelyExtents[] = {14, 28};  // of images whose height or width is known only at run time
-
-/// Cost in vector multiplications. Transforms of a tile of 16 results take some 250 and 200 of them for each vector of
-/// channels; the larger weight comes from memory, a multiplication every kBytes. A direct convolution may take `group` elements
-/// at once.
-bool is_winograd_faster(int64_t ins, int64_t outs, int64_t height, int64_t width, int64_t batch, int64_t lanes,
-                        int group) {
-  constexpr double kBytes = 6, kGain = 0.8, kSide = kWinogradTile + 2, kDataCost = 250, kResultCost = 200,
-                   kMinCost = 1e5;
-  const int64_t rows = (height + kWinogradTile - 1) / kWinogradTile,
-                columns = (width + kWinogradTile - 1) / kWinogradTile;
-  const auto tiles = double(rows * columns * batch);
-  const double pairs = double(ins * outs), vectors = 1.0 / double(lanes);
-  const double direct = 9 * pairs * double(height * width * batch) * vectors / group;
-  const double matmuls = 1.1 * kSide * kSide * tiles * pairs * vectors;
-  const double transforms = tiles * vectors * (double(ins) * kDataCost + double(outs) * kResultCost);
-  const double weight = (kSide * kSide - 9) * pairs * 4 / kBytes;
-  return direct >= kMinCost && matmuls + transforms + weight < kGain * direct;
-}
-
-/// Will be a constant when the model is compiled: constants, and what operators make of them (a scale that was folded in).
-bool is_made_of_constants(const Expr& expr) {
-  constexpr size_t kMaxSeen = 32;
-  std::vector<Expr> seen{expr};
-  for (size_t i = 0; i < seen.size(); ++i) {
-    auto* call = seen[i].as<relay::Call>();
-    if (!call && !seen[i].as<relay::Constant>()) return false;
-    if (call) seen.insert(seen.end(), call->args.begin(), call->args.end());
-    if (seen.size() > kMaxSeen) return false;
-  }
-  return true;
-}
-
-bool may_be_winograd(const relay::Conv2DAttrs* attrs, const Array<PrimExpr>& kernel, const Expr& weight,
-                     const PassContext& context) {
-  for (const Array<PrimExpr>& ones : {attrs->strides, attrs->dilation})
-    for (const PrimExpr& value : ones)
-      if (!is_one(value)) return false;
-  return is_const_int(kernel[2], 3) && is_const_int(kernel[3], 3) && is_made_of_constants(weight) &&
-         context.flag(kWinogradOption, true);
-}
-
-/// The convolution with a weight that is transformed when the model is compiled.
-Expr make_winograd(const Array<Expr>& args, const relay::Conv2DAttrs& attrs, const String& given_kernel,
-                   int64_t block) {
-  relay::ConvWinogradWeightTransformAttrs transform;
-  transform.tile_size = kWinogradTile;
-  Expr weight = args[1];
-  if (given_kernel != "OIHW") weight = relay::layout_transform(weight, given_kernel, "OIHW");
-  weight = relay::make_call(Op::get("nn.contrib_conv2d_winograd_weight_transform"), {weight},
-                            Attrs(make(std::move(transform))));
-  weight = relay::layout_transform(weight, "HWOI", "HWOI" + std::to_string(block) + "o");
-  relay::Conv2DWinogradAttrs out;
-  static_cast<relay::ConvAttrs&>(out) = attrs;
-  out.tile_size = kWinogradTile;
-  return relay::make_call(Op::get("nn.contrib_conv2d_winograd_without_weight_transform"), {args[0], weight},
-                          Attrs(make(std::move(out))));
-}
 
 /// Where only the weight says how many channels the data has, the data is said to have as many: a reshape that is an error for
 /// any other number.
@@ -107,8 +44,6 @@ void widen(size_t i, Array<Expr>* args, Array<ObjectRef>* placeholders) {
   placeholders->set(i, te::placeholder(given->shape, DataType::Float(32), "wide"));
   args->set(i, relay::cast((*args)[i], DataType::Float(32)));
 }
-
-ConfigKeys keys{config_flag(kWinogradOption)};
 
 }  // namespace
 
@@ -173,17 +108,17 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
   if (group > 1)
     changed->kernel_layout =
         "OIHW" + std::to_string(in_block / group) + "i" + std::to_string(out_block) + "o" + std::to_string(group) + "i";
-  if (are_floats && !by_channel && in_block >= kMinLanes &&
-      may_be_winograd(attrs, kernel, args[1], environment.context)) {
-    Array<PrimExpr> out = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape);
-    const int64_t batch = as_int(out[0]) ? *as_int(out[0]) : 1;  // a dynamic batch is one image after the other
-    auto is_faster = [&](int64_t likely) {
-      auto extent = [&](size_t i) { return as_int(out[i]) ? *as_int(out[i]) : likely; };
-      return is_winograd_faster(ins, outs, extent(2), extent(3), batch, lanes, group);
-    };
-    if (std::all_of(std::begin(kLikelyExtents), std::end(kLikelyExtents), is_faster)) {
+  if (are_floats && !by_channel && in_block >= kMinLanes) {
+    const WinogradLayer layer{
+        .ins = ins,
+        .outs = outs,
+        .kernel = changed->kernel_size,
+        .results = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape),
+        .lanes = lanes,
+        .group = group};
+    if (const auto axes = winograd_axes(*attrs, layer, args[1], environment.context); !axes.empty()) {
       for (size_t i : {0, 1}) widen(i, &args, &placeholders);
-      return make_winograd(args, *changed, attrs->kernel_layout, out_block);
+      return make_winograd(args, *changed, attrs->kernel_layout, out_block, axes);
     }
   }
   const char* op = by_channel ? "nn.contrib_depthwise_conv2d_NCHWc" : "nn.contrib_conv2d_NCHWc";

@@ -4,6 +4,7 @@
 #include "op/channel_blocks.h"
 #include "op/layout_rules.h"
 #include "op/records.h"
+#include "op/winograd_choice.h"
 #include "relay/attrs/conv.h"
 #include "relay/attrs/pad.h"
 #include "relay/layout_rule.h"
@@ -75,13 +76,22 @@ Expr layout::block_conv(const Op& op, const Attrs& given, const Array<Expr>& arg
     blocks = group_blocks(ins, outs, attrs->groups, lanes);
   }
   if (blocks.out == 0) return nullptr;
-  return changed_call<relay::ConvAttrs>(op, args, given, [&](auto& out) {
+  const Expr blocked = changed_call<relay::ConvAttrs>(op, args, given, [&](auto& out) {
     out.channels = kernel[0];
     out.kernel_size = Array<PrimExpr>(kernel.begin() + 2, kernel.end());
     out.data_layout = blocked_data(spatial, blocks.in);
     out.out_layout = blocked_data(spatial, blocks.out);
     out.kernel_layout = with_blocks(topi::plain_kernel_layout(spatial), blocks.weight, 'i', blocks.out, 'o');
   });
+  if (attrs->groups != 1 || blocks.in < kMinLanes) return blocked;
+  auto* changed = cast_or_null<relay::ConvAttrs>(blocked.as<relay::Call>()->attrs.get());
+  const WinogradLayer layer{.ins = ins,
+                            .outs = outs,
+                            .kernel = changed->kernel_size,
+                            .results = convert_shape(in, plain, type.as<TensorTypeNode>()->shape),
+                            .lanes = lanes};
+  const std::vector<size_t> axes = winograd_axes(*attrs, layer, args[1], environment.context);
+  return axes.empty() ? blocked : make_winograd(args, *changed, attrs->kernel_layout, blocks.out, axes);
 }
 
 /// A transposed convolution. Where its phases could not have different kernel sizes, the weight gets zeros at the end,

@@ -36,4 +36,10 @@ topi::ConvOptions conv_options(const A* attrs, DataType out_dtype) {
 }
 topi::ConvOptions conv_options(const Attrs& attrs, DataType out_dtype);
 
+/// Convolutions with weights that Winograd's transforms made, of `spatial` dimensions, along the axes that their attributes name: the type
+/// of such a weight, and how both are computed.
+bool winograd_weight_type(relay::TypeQuery& query, size_t spatial);
+Array<te::Tensor> winograd_weight_compute(const Attrs& attrs, const Array<te::Tensor>& in);
+Array<te::Tensor> winograd_conv_compute(const Attrs& attrs, const Array<te::Tensor>& in, const Type& out);
+
 }  // namespace tessera::op

@@ -2,6 +2,8 @@
 // nn.contrib_conv2d_winograd_nnpack_weight_transform.
 
 #include "ir/prim/ops.h"
+#include "op/evaluate/evaluate.h"
+#include "op/layout_rules.h"
 #include "op/nn/conv.h"
 #include "op/records.h"
 #include "op/rules.h"
@@ -15,14 +17,9 @@ namespace tessera::op {
 namespace {
 
 using Indices = Array<PrimExpr>;
+using relay::Conv3DWinogradAttrs;
 using relay::ConvWinogradWeightTransformAttrs;
 
-struct Conv3DWinogradAttrs : relay::ConvAttrs {
-  int32_t tile_size = 4;
-  Conv3DWinogradAttrs() : ConvAttrs(3, "NCDHW", "OIDHW") {}
-  static constexpr NodeInfo info{"relay.attrs.Conv3DWinogradAttrs", &ConvAttrs::info};
-  static void fields(auto f) { f("tile_size", &Conv3DWinogradAttrs::tile_size, Required); }
-};
 struct ConvGemmWeightTransformAttrs : AttrsNode {
   int32_t tile_rows = 1, tile_cols = 1;
   static constexpr NodeInfo info{"relay.attrs.ConvGemmWeightTransformAttrs", &AttrsNode::info};
@@ -40,7 +37,7 @@ struct NNPACKWeightAttrs : AttrsNode {
     f("out_dtype", &NNPACKWeightAttrs::out_dtype);
   }
 };
-register_types<Conv3DWinogradAttrs, ConvGemmWeightTransformAttrs, NNPACKWeightAttrs> transformed_weight_types;
+register_types<ConvGemmWeightTransformAttrs, NNPACKWeightAttrs> transformed_weight_types;
 
 // ---- Winograd in three dimensions ---------------------------------------------------------------------------
 
@@ -49,9 +46,10 @@ size_t first_transformed(const Array<PrimExpr>& weight) {
   return constant_of(weight[2], "depth") == constant_of(weight[3], "height") ? 2 : 3;
 }
 
-bool winograd_weight_type(TypeQuery& query) {
+bool conv3d_winograd_weight_type(TypeQuery& query) {
   auto* weight = query.tensor(0);
   if (!weight) return false;
+  if (!query.attrs_as<ConvWinogradWeightTransformAttrs>()->axes.empty()) return winograd_weight_type(query, 3);
   require_rank(query, 0, "weight", 5);
   if (constant_of(weight->shape[3], "height") != constant_of(weight->shape[4], "width"))
     throw Error(TypeError) << "Winograd needs kernels of one height and width, got " << to_text(weight->shape);
@@ -65,13 +63,15 @@ bool winograd_weight_type(TypeQuery& query) {
   return true;
 }
 
-Tensors winograd_weight(const Attrs& attrs, const Tensors& in, const Type&) {
+Tensors conv3d_winograd_weight(const Attrs& attrs, const Tensors& in, const Type&) {
+  if (!attrs.as<ConvWinogradWeightTransformAttrs>()->axes.empty()) return winograd_weight_compute(attrs, in);
   return {topi::cook_toom_weight(in[0], attrs.as<ConvWinogradWeightTransformAttrs>()->tile_size,
                                  first_transformed(in[0]->shape), false, "transform_weight")};
 }
 
-Tensors winograd_conv(const Attrs& given, const Tensors& in, const Type& out) {
+Tensors conv3d_winograd(const Attrs& given, const Tensors& in, const Type& out) {
   auto* attrs = given.as<Conv3DWinogradAttrs>();
+  if (!attrs->axes.empty()) return winograd_conv_compute(given, in, out);
   for (const Array<PrimExpr>& ones : {attrs->strides, attrs->dilation})
     for (const PrimExpr& value : ones)
       if (!is_one(value)) throw Error(ValueError) << "Winograd's convolution has strides and dilation of 1";
@@ -174,25 +174,30 @@ Tensors gemm_conv(const Attrs& given, const Tensors& in, const Type& out) {
 
 static void transformed_weight_records() {
   OpRecord("nn.contrib_conv3d_winograd_weight_transform")
-      .doc("The weight of a convolution as Winograd's convolution of tiles takes it: (depth, side, side, out, in).")
+      .doc(
+          "The weight of a convolution as Winograd's convolution of tiles takes it: (depth, side, side, out, in); "
+          "where axes "
+          "are named, (side for each of them, the kernel's other extents, out, in).")
       .attrs<ConvWinogradWeightTransformAttrs>()
       .input("weight", "the filters (out, in, depth, height, width)")
       .support_level(10)
-      .type("Conv3DWinogradWeightTransform", winograd_weight_type)
+      .type("Conv3DWinogradWeightTransform", conv3d_winograd_weight_type)
       .fusion(Fusion::OutputElementwise)
-      .compute(winograd_weight);
+      .evaluate(evaluate_winograd_weight)
+      .compute(conv3d_winograd_weight);
   OpRecord("nn.contrib_conv3d_winograd_without_weight_transform")
       .doc(
           "A convolution over three dimensions by Winograd's minimal filtering, with a weight that has been "
           "transformed.")
       .attrs<Conv3DWinogradAttrs>()
-      .input("data", "the input (n, c, depth, height, width)")
+      .input("data", "the input (n, c, depth, height, width); in data_layout where axes are named")
       .input("weight", "the transformed filters")
       .support_level(10)
       .type("Conv3DWinograd", described_conv_type)
       .fusion(Fusion::OutputElementwise)
+      .layout(layout::winograd)
       .strategy_name("conv3d_winograd_without_weight_transform")
-      .compute(winograd_conv);
+      .compute(conv3d_winograd);
   OpRecord("nn.contrib_conv2d_winograd_nnpack_weight_transform")
       .doc("The weight of a 3x3 convolution for tiles of 6x6 results: (out, in, 8, 8).")
       .attrs<NNPACKWeightAttrs>()

@@ -141,17 +141,36 @@ struct Conv2DAttrs : ConvAttrs {
   static constexpr NodeInfo info{"relay.attrs.Conv2DAttrs", &ConvAttrs::info};
   static void fields(auto) {}
 };
-/// A convolution whose weight has been transformed for tiles of `tile_size` results a side.
-struct Conv2DWinogradAttrs : ConvAttrs {
+/// A convolution whose weight has been transformed for tiles of `tile_size` results a side, along `axes`: spatial ones. Where none is
+/// named they are height and width, and the depth of a kernel that is as deep as it is high.
+struct ConvWinogradAttrs : ConvAttrs {
   int32_t tile_size = 4;
-  Conv2DWinogradAttrs() : ConvAttrs(2, "NCHW", "OIHW") {}
-  static constexpr NodeInfo info{"relay.attrs.Conv2DWinogradAttrs", &ConvAttrs::info};
-  static void fields(auto f) { f("tile_size", &Conv2DWinogradAttrs::tile_size, Required); }
+  Array<PrimExpr> axes;
+  using ConvAttrs::ConvAttrs;
+  static constexpr NodeInfo info{"relay.attrs.ConvWinogradAttrs", &ConvAttrs::info};
+  static void fields(auto f) {
+    f("tile_size", &ConvWinogradAttrs::tile_size, Required);
+    f("axes", &ConvWinogradAttrs::axes);
+  }
+};
+struct Conv2DWinogradAttrs : ConvWinogradAttrs {
+  Conv2DWinogradAttrs() : ConvWinogradAttrs(2, "NCHW", "OIHW") {}
+  static constexpr NodeInfo info{"relay.attrs.Conv2DWinogradAttrs", &ConvWinogradAttrs::info};
+  static void fields(auto) {}
+};
+struct Conv3DWinogradAttrs : ConvWinogradAttrs {
+  Conv3DWinogradAttrs() : ConvWinogradAttrs(3, "NCDHW", "OIDHW") {}
+  static constexpr NodeInfo info{"relay.attrs.Conv3DWinogradAttrs", &ConvWinogradAttrs::info};
+  static void fields(auto) {}
 };
 struct ConvWinogradWeightTransformAttrs : AttrsNode {
   int32_t tile_size = 4;
+  Array<PrimExpr> axes;
   static constexpr NodeInfo info{"relay.attrs.ConvWinogradWeightTransformAttrs", &AttrsNode::info};
-  static void fields(auto f) { f("tile_size", &ConvWinogradWeightTransformAttrs::tile_size, Required); }
+  static void fields(auto f) {
+    f("tile_size", &ConvWinogradWeightTransformAttrs::tile_size, Required);
+    f("axes", &ConvWinogradWeightTransformAttrs::axes);
+  }
 };
 struct Conv3DAttrs : ConvAttrs {
   Conv3DAttrs() : ConvAttrs(3, "NCDHW", "OIDHW") {}

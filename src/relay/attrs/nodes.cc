@@ -20,8 +20,8 @@ register_types<NormAttrs, BatchNormAttrs, DropoutAttrs, GroupNormAttrs, Instance
                LayerNormAttrs, LRNAttrs>
     norm;
 register_types<ConvAttrs, Conv1DAttrs, Conv2DAttrs, Conv3DAttrs, ConvTransposeAttrs, Conv1DTransposeAttrs,
-               Conv2DTransposeAttrs, Conv2DWinogradAttrs, Conv3DTransposeAttrs, ConvWinogradWeightTransformAttrs,
-               CorrelationAttrs, DeformableConv2DAttrs>
+               Conv2DTransposeAttrs, Conv2DWinogradAttrs, Conv3DTransposeAttrs, Conv3DWinogradAttrs, ConvWinogradAttrs,
+               ConvWinogradWeightTransformAttrs, CorrelationAttrs, DeformableConv2DAttrs>
     conv;
 register_types<BatchToSpaceNDAttrs, DilateAttrs, MirrorPadAttrs, PadAttrs, SpaceToBatchNDAttrs, SubPixelAttrs> pad;
 register_types<AffineGridAttrs, CropAndResizeAttrs, Dilation2DAttrs, GridSampleAttrs, ResizeAttrs, Resize1DAttrs,

@@ -1,5 +1,7 @@
 #include "topi/nn/winograd.h"
 
+#include <algorithm>
+
 #include "ir/prim/ops.h"
 #include "te/reduce.h"
 #include "topi/nn/pad.h"
@@ -11,11 +13,14 @@ namespace {
 
 using Values = std::vector<PrimExpr>;
 
-constexpr int kTaps = kWinogradTaps;
+constexpr int kTaps = kWinogradKernelSize;
 
-void require_tile(int tile) {
+void require_form(const WinogradForm& form) {
+  const int tile = form.tile;
   if (tile != 2 && tile != 4)
     throw Error(ValueError) << "there is no Winograd transform for tiles of " << tile << " results; there are 2 and 4";
+  if (form.axes.empty() || form.axes.size() > 2)
+    throw Error(ValueError) << "Winograd's convolution is along one or two axes, not " << form.axes.size();
 }
 
 PrimExpr times(double factor, const PrimExpr& x) { return x * make_const(x.dtype(), factor); }
@@ -58,7 +63,8 @@ struct Axis {
   PrimExpr extent;
 };
 
-te::Tensor stage(const char* role, const std::vector<Axis>& dims, const Body& body, const char* tag = "") {
+te::Tensor stage(const char* role, const std::vector<Axis>& dims, const Body& body, const char* tag = "",
+                 const Map<String, ObjectRef>& more = {}) {
   Array<IterVar> axes;
   Array<PrimExpr> at;
   for (const Axis& dim : dims) {
@@ -66,7 +72,8 @@ te::Tensor stage(const char* role, const std::vector<Axis>& dims, const Body& bo
     axes.push_back(make_iter_var(make_range(make_zero(dim.extent.dtype()), dim.extent), var, IterType::DataPar));
     at.push_back(var);
   }
-  Map<String, ObjectRef> attrs{{String(kWinogradStage), String(role)}};
+  Map<String, ObjectRef> attrs = more;
+  attrs.set(kWinogradStage, String(role));
   return te::output(te::compute_op(std::string("winograd_") + role, tag, attrs, axes, {body(at)}), 0);
 }
 
@@ -80,126 +87,290 @@ Values along(int count, F element) {
 
 PrimExpr ceil_div(const PrimExpr& a, int b) { return floordiv(a + (b - 1), b); }
 
+using Indices = Array<PrimExpr>;
+
+Indices slice(const Indices& at, size_t first, size_t count) {
+  return Indices(at.begin() + static_cast<long>(first), at.begin() + static_cast<long>(first + count));
+}
+void append(Indices* to, const Indices& more) {
+  for (const PrimExpr& index : more) to->push_back(index);
+}
+
+/// A convolution stage by stage. Dimensions of stages are n: images, c and f: blocks of channels, p: positions (of tiles along
+/// axes that are transformed), q: the same of the padded data, a and b: elements of a transformed tile, i and o: in a block of channels.
+class WinogradStages {
+ public:
+  WinogradStages(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options, const WinogradForm& form)
+      : data_(data),
+        weight_(weight),
+        options_(options),
+        form_(form),
+        spatial_(options.strides.size()),
+        in_(make_layout(options.data_layout)),
+        plain_(make_layout(plain_data_layout(spatial_))),
+        padding_(full_padding(options.padding, spatial_)),
+        shape_(convert_shape(in_, plain_, data->shape)),
+        in_block_(std::max<int>(static_cast<int>(in_->factor_of('C')), 1)),
+        has_blocks_(weight->shape.size() == spatial_ + 3) {
+    for (size_t s = 0; s < spatial_; ++s) add_axis(s);
+  }
+
+  te::Tensor result() const {
+    const te::Tensor sums = this->sums(transformed_data());
+    const te::Tensor products =
+        stage(kWinogradProducts, products_dims(), [&](const Indices& i) { return te::load(sums, i); });
+    return transformed_back(products);
+  }
+
+ private:
+  /// A spatial axis.
+  struct Spatial {
+    bool is_transformed;
+    PrimExpr results, positions;      // of the result; tiles of them where it is transformed
+    PrimExpr padded, data_positions;  // of the padded data; tiles of it
+    IterVar kernel;                   // reduced, where it is not transformed
+  };
+  size_t sides() const { return form_.axes.size(); }
+  int side() const { return form_.tile + kTaps - 1; }
+  PrimExpr out_block() const { return has_blocks_ ? weight_->shape.back() : PrimExpr(1); }
+  PrimExpr ins() const { return floordiv(shape_[1], in_block_); }
+
+  void add_axis(size_t s) {
+    const bool is_transformed = std::find(form_.axes.begin(), form_.axes.end(), s) != form_.axes.end();
+    const PrimExpr extent = shape_[2 + s] + padding_[s] + padding_[spatial_ + s];
+    const PrimExpr &stride = options_.strides[s], &dilation = options_.dilation[s];
+    if (is_transformed) {
+      if (!is_one(stride) || !is_one(dilation))
+        throw Error(ValueError) << "Winograd's convolution has strides and dilation of 1";
+      const PrimExpr results = extent - (kTaps - 1), tiles = ceil_div(results, form_.tile);
+      // room for whole tiles
+      axes_.push_back({true, results, tiles, tiles * form_.tile + (kTaps - 1), tiles, nullptr});
+      return;
+    }
+    const size_t direct = s - static_cast<size_t>(std::count_if(
+                                  axes_.begin(), axes_.end(), [](const Spatial& axis) { return axis.is_transformed; }));
+    const PrimExpr& taps = weight_->shape[sides() + direct];
+    const PrimExpr results = window_count(extent, taps, dilation, stride);
+    const PrimExpr read = (results - 1) * stride + (taps - 1) * dilation + 1;
+    const std::string name = "r" + std::to_string(s);
+    axes_.push_back({false, results, results, read, read, te::reduce_axis(make_range(0, taps), name)});
+  }
+
+  std::vector<Axis> sides_dims() const {
+    std::vector<Axis> out{{"a", PrimExpr(side())}, {"b", PrimExpr(side())}};
+    if (sides() == 1) out.pop_back();
+    return out;
+  }
+  void add_positions(std::vector<Axis>* dims, PrimExpr Spatial::* extent) const {
+    constexpr const char* kNames[] = {"p0", "p1", "p2"};
+    for (size_t s = 0; s < spatial_; ++s) dims->push_back({kNames[s], axes_[s].*extent});
+  }
+
+  te::Tensor padded() const {
+    std::vector<Axis> dims{{"n", shape_[0]}, {"c", ins()}};
+    add_positions(&dims, &Spatial::padded);
+    dims.push_back({"i", PrimExpr(in_block_)});
+    return stage(
+        kWinogradPadded, dims,
+        [&](const Indices& i) {
+          Indices at{i[0], i[1] * in_block_ + i[2 + spatial_]}, blocked{i[0], i[1]};
+          PrimExpr inside;
+          auto require = [&](const PrimExpr& holds) { inside = inside ? logical_and(inside, holds) : holds; };
+          for (size_t s = 0; s < spatial_; ++s) {
+            const PrimExpr index = i[2 + s] - padding_[s];
+            require(i[2 + s] >= padding_[s]);
+            require(index < shape_[2 + s]);
+            at.push_back(index);
+            blocked.push_back(index);
+          }
+          blocked.push_back(i[2 + spatial_]);
+          at = in_block_ > 1 ? blocked : convert_indices(plain_, in_, at);
+          return if_then_else(inside, te::load(data_, at), make_zero(data_->dtype));
+        },
+        "injective,pad");
+  }
+
+  /// (a, b, c, n, q..., i)
+  te::Tensor transformed_data() const {
+    const te::Tensor padded = this->padded();
+    std::vector<Axis> dims{{"n", shape_[0]}, {"c", ins()}};
+    add_positions(&dims, &Spatial::data_positions);
+    for (const Axis& side : sides_dims()) dims.push_back(side);
+    dims.push_back({"i", PrimExpr(in_block_)});
+    const size_t first = form_.axes[0], at_a = 2 + spatial_;
+    const te::Tensor columns = stage(kWinogradColumns, dims, [&](const Indices& i) {
+      Indices at = slice(i, 0, 2 + spatial_);
+      at.push_back(i.back());
+      if (sides() == 2) at.set(2 + form_.axes[1], i[2 + form_.axes[1]] * form_.tile + i[at_a + 1]);
+      return pick(i[at_a], data_transform(form_.tile, along(side(), [&](const PrimExpr& row) {
+                                            Indices element = at;
+                                            element.set(2 + first, i[2 + first] * form_.tile + row);
+                                            return te::load(padded, element);
+                                          })));
+    });
+    dims = sides_dims();
+    dims.push_back({"c", ins()});
+    dims.push_back({"n", shape_[0]});
+    add_positions(&dims, &Spatial::data_positions);
+    dims.push_back({"i", PrimExpr(in_block_)});
+    return stage(kWinogradData, dims, [&](const Indices& i) {
+      const size_t t = sides();
+      Indices at{i[t + 1], i[t]};
+      append(&at, slice(i, t + 2, spatial_));
+      append(&at, slice(i, 0, t));
+      at.push_back(i.back());
+      if (t == 1) return te::load(columns, at);
+      return pick(i[1], data_transform(form_.tile, along(side(), [&](const PrimExpr& column) {
+                                         Indices element = at;
+                                         element.set(at_a + 1, column);
+                                         return te::load(columns, element);
+                                       })));
+    });
+  }
+
+  /// (a, b, f, n, p..., o)
+  std::vector<Axis> products_dims() const {
+    std::vector<Axis> dims = sides_dims();
+    dims.push_back({"f", weight_->shape[spatial_]});
+    dims.push_back({"n", shape_[0]});
+    add_positions(&dims, &Spatial::positions);
+    dims.push_back({"o", out_block()});
+    return dims;
+  }
+
+  te::Tensor sums(const te::Tensor& tiles) const {
+    IterVar rc = te::reduce_axis(make_range(make_zero(ins().dtype()), ins()), "rc");
+    IterVar ri = te::reduce_axis(make_range(0, in_block_), "ri");
+    Array<IterVar> reduced;
+    for (const Spatial& axis : axes_)
+      if (axis.kernel && !is_one(axis.kernel->dom->extent)) reduced.push_back(axis.kernel);
+    reduced.push_back(rc);
+    reduced.push_back(ri);
+    return stage(kWinogradSums, products_dims(), [&](const Indices& i) {
+      const size_t t = sides();
+      Indices at = slice(i, 0, t), weight_at = slice(i, 0, t);
+      at.push_back(rc->var);
+      at.push_back(i[t + 1]);
+      for (size_t s = 0; s < spatial_; ++s) {
+        const PrimExpr& position = i[t + 2 + s];
+        if (axes_[s].is_transformed) {
+          at.push_back(position);
+          continue;
+        }
+        const bool is_single = is_one(axes_[s].kernel->dom->extent);
+        const PrimExpr tap = is_single ? PrimExpr(0) : PrimExpr(axes_[s].kernel->var);
+        at.push_back(position * options_.strides[s] + tap * options_.dilation[s]);
+        weight_at.push_back(tap);
+      }
+      at.push_back(ri->var);
+      weight_at.push_back(i[t]);
+      weight_at.push_back(in_block_ == 1 ? PrimExpr(rc->var) : rc->var * in_block_ + ri->var);
+      if (has_blocks_) weight_at.push_back(i.back());
+      return te::sum(te::load(tiles, at) * te::load(weight_, weight_at), reduced);
+    });
+  }
+
+  te::Tensor transformed_back(const te::Tensor& products) const {
+    std::vector<Axis> dims{{"n", shape_[0]}, {"f", weight_->shape[spatial_]}};
+    add_positions(&dims, &Spatial::positions);
+    dims.push_back({"r", PrimExpr(form_.tile)});
+    if (sides() == 2) dims.push_back({"b", PrimExpr(side())});
+    dims.push_back({"o", out_block()});
+    Array<PrimExpr> axes;
+    for (size_t axis : form_.axes) axes.push_back(PrimExpr(static_cast<int>(axis)));
+    auto half = [&](const Indices& i) {
+      return pick(i[2 + spatial_], result_transform(form_.tile, along(side(), [&](const PrimExpr& row) {
+                                                      Indices at{row};
+                                                      if (sides() == 2) at.push_back(i[3 + spatial_]);
+                                                      append(&at, {i[1], i[0]});
+                                                      append(&at, slice(i, 2, spatial_));
+                                                      at.push_back(i.back());
+                                                      return te::load(products, at);
+                                                    })));
+    };
+    const te::Tensor rows = stage(kWinogradRows, dims, half, "", {{String(kWinogradAxes), axes}});
+    dims = {{"n", shape_[0]}, {"f", weight_->shape[spatial_]}};
+    add_positions(&dims, &Spatial::results);
+    if (has_blocks_) dims.push_back({"o", out_block()});
+    const std::string tag = "conv" + std::to_string(spatial_) + "d_winograd";
+    return stage(
+        kWinogradResult, dims,
+        [&](const Indices& i) {
+          Indices at = slice(i, 0, 2 + spatial_), inside;
+          for (size_t axis : form_.axes) {
+            inside.push_back(floormod(i[2 + axis], form_.tile));
+            at.set(2 + axis, floordiv(i[2 + axis], form_.tile));
+          }
+          at.push_back(inside[0]);
+          const PrimExpr o = has_blocks_ ? i.back() : PrimExpr(0);
+          auto load = [&](const Indices& more) {
+            Indices element = at;
+            append(&element, more);
+            return te::load(rows, element);
+          };
+          if (sides() == 1) return load({o});
+          auto row = along(side(), [&](const PrimExpr& column) { return load({column, o}); });
+          return pick(inside[1], result_transform(form_.tile, row));
+        },
+        tag.c_str());
+  }
+
+  const te::Tensor &data_, &weight_;
+  const ConvOptions& options_;
+  const WinogradForm& form_;
+  const size_t spatial_;
+  const Layout in_, plain_;
+  const Array<PrimExpr> padding_, shape_;
+  const int in_block_;
+  const bool has_blocks_;
+  std::vector<Spatial> axes_;
+};
+
 }  // namespace
 
-te::Tensor winograd_weight(const te::Tensor& weight, int tile) {
-  require_tile(tile);
-  const int side = tile + kTaps - 1;
-  const Array<PrimExpr>& shape = weight->shape;
-  auto load = [&](const Array<PrimExpr>& at) { return te::load(weight, at); };
-  te::Tensor half = te::compute(
-      {shape[0], shape[1], side, kTaps},
-      [&](const Array<PrimExpr>& i) {
-        auto taps = along(kTaps, [&](const PrimExpr& tap) { return load({i[0], i[1], tap, i[3]}); });
-        return pick(i[2], weight_transform(tile, taps));
-      },
-      "winograd_weight_rows");
+te::Tensor winograd_weight(const te::Tensor& weight, const WinogradForm& form) {
+  require_form(form);
+  const int side = form.tile + kTaps - 1;
+  te::Tensor out = weight;
+  for (size_t axis : form.axes) {
+    const te::Tensor from = out;
+    Indices shape = from->shape;
+    shape.set(2 + axis, PrimExpr(side));
+    out = te::compute(
+        shape,
+        [&](const Indices& i) {
+          auto taps = along(kTaps, [&](const PrimExpr& tap) {
+            Indices at = i;
+            at.set(2 + axis, tap);
+            return te::load(from, at);
+          });
+          return pick(i[2 + axis], weight_transform(form.tile, taps));
+        },
+        "winograd_weight_rows");
+  }
+  // (out, in, kernel...) to (transformed..., the others..., out, in)
+  std::vector<size_t> order(form.axes.begin(), form.axes.end());
+  for (size_t s = 0; s + 2 < weight->shape.size(); ++s)
+    if (std::find(form.axes.begin(), form.axes.end(), s) == form.axes.end()) order.push_back(s);
+  Indices shape;
+  for (size_t s : order) shape.push_back(out->shape[2 + s]);
+  append(&shape, slice(out->shape, 0, 2));
   return te::compute(
-      {side, side, shape[0], shape[1]},
-      [&](const Array<PrimExpr>& i) {
-        auto taps = along(kTaps, [&](const PrimExpr& tap) { return te::load(half, {i[2], i[3], i[0], tap}); });
-        return pick(i[1], weight_transform(tile, taps));
+      shape,
+      [&](const Indices& i) {
+        Indices at = out->shape;
+        at.set(0, i[order.size()]);
+        at.set(1, i[order.size() + 1]);
+        for (size_t k = 0; k < order.size(); ++k) at.set(2 + order[k], i[k]);
+        return te::load(out, at);
       },
       "winograd_weight");
 }
 
-te::Tensor winograd_conv(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options, int tile) {
-  require_tile(tile);
-  for (const Array<PrimExpr>& ones : {options.strides, options.dilation})
-    for (const PrimExpr& value : ones)
-      if (!is_one(value)) throw Error(ValueError) << "Winograd's convolution has strides and dilation of 1";
-  const int side = tile + kTaps - 1;
-  Layout in = make_layout(options.data_layout), plain = make_layout("NCHW");
-  const bool has_blocks = weight->shape.size() == 5;
-  const int in_block = std::max<int>(static_cast<int>(in->factor_of('C')), 1);
-  const PrimExpr out_block = has_blocks ? weight->shape[4] : PrimExpr(1);
-  Array<PrimExpr> shape = convert_shape(in, plain, data->shape), padding = full_padding(options.padding, 2);
-  const PrimExpr &batch = shape[0], ins = floordiv(shape[1], in_block), outs = weight->shape[2];
-  PrimExpr height = shape[2] + padding[0] + padding[2] - (kTaps - 1);
-  PrimExpr width = shape[3] + padding[1] + padding[3] - (kTaps - 1);
-  PrimExpr down = ceil_div(height, tile), across = ceil_div(width, tile);
-
-  // data with room for whole tiles
-  PrimExpr padded_height = down * tile + (kTaps - 1), padded_width = across * tile + (kTaps - 1);
-  te::Tensor padded = stage(
-      kWinogradPadded, {{"n", batch}, {"c", ins}, {"y", padded_height}, {"x", padded_width}, {"i", PrimExpr(in_block)}},
-      [&](const Array<PrimExpr>& i) {
-        PrimExpr y = i[2] - padding[0], x = i[3] - padding[1];
-        PrimExpr inside =
-            logical_and(logical_and(i[2] >= padding[0], y < shape[2]), logical_and(i[3] >= padding[1], x < shape[3]));
-        Array<PrimExpr> at = convert_indices(plain, in, {i[0], i[1] * in_block + i[4], y, x});
-        if (in_block > 1) at = {i[0], i[1], y, x, i[4]};
-        return if_then_else(inside, te::load(data, at), make_zero(data->dtype));
-      },
-      "injective,pad");
-  te::Tensor columns = stage(kWinogradColumns,
-                             {{"n", batch},
-                              {"c", ins},
-                              {"ty", down},
-                              {"tx", across},
-                              {"a", PrimExpr(side)},
-                              {"b", PrimExpr(side)},
-                              {"i", PrimExpr(in_block)}},
-                             [&](const Array<PrimExpr>& i) {
-                               auto column = along(side, [&](const PrimExpr& row) {
-                                 return te::load(padded, {i[0], i[1], i[2] * tile + row, i[3] * tile + i[5], i[6]});
-                               });
-                               return pick(i[4], data_transform(tile, column));
-                             });
-  te::Tensor tiles = stage(kWinogradData,
-                           {{"a", PrimExpr(side)},
-                            {"b", PrimExpr(side)},
-                            {"c", ins},
-                            {"n", batch},
-                            {"ty", down},
-                            {"tx", across},
-                            {"i", PrimExpr(in_block)}},
-                           [&](const Array<PrimExpr>& i) {
-                             auto row = along(side, [&](const PrimExpr& column) {
-                               return te::load(columns, {i[3], i[2], i[4], i[5], i[0], column, i[6]});
-                             });
-                             return pick(i[1], data_transform(tile, row));
-                           });
-  IterVar rc = te::reduce_axis(make_range(make_zero(ins.dtype()), ins), "rc");
-  IterVar ri = te::reduce_axis(make_range(0, in_block), "ri");
-  std::vector<Axis> products_dims{{"a", PrimExpr(side)}, {"b", PrimExpr(side)}, {"f", outs},     {"n", batch},
-                                  {"ty", down},          {"tx", across},        {"o", out_block}};
-  te::Tensor sums = stage(kWinogradSums, products_dims, [&](const Array<PrimExpr>& i) {
-    PrimExpr element = te::load(tiles, {i[0], i[1], rc->var, i[3], i[4], i[5], ri->var});
-    PrimExpr channel = in_block == 1 ? PrimExpr(rc->var) : rc->var * in_block + ri->var;
-    Array<PrimExpr> at{i[0], i[1], i[2], channel};
-    if (has_blocks) at.push_back(i[6]);
-    return te::sum(element * te::load(weight, at), {rc, ri});
-  });
-  te::Tensor products =
-      stage(kWinogradProducts, products_dims, [&](const Array<PrimExpr>& i) { return te::load(sums, i); });
-  te::Tensor rows = stage(kWinogradRows,
-                          {{"n", batch},
-                           {"f", outs},
-                           {"ty", down},
-                           {"tx", across},
-                           {"r", PrimExpr(tile)},
-                           {"b", PrimExpr(side)},
-                           {"o", out_block}},
-                          [&](const Array<PrimExpr>& i) {
-                            auto column = along(side, [&](const PrimExpr& row) {
-                              return te::load(products, {row, i[5], i[1], i[0], i[2], i[3], i[6]});
-                            });
-                            return pick(i[4], result_transform(tile, column));
-                          });
-  std::vector<Axis> result_dims{{"n", batch}, {"f", outs}, {"y", height}, {"x", width}};
-  if (has_blocks) result_dims.push_back({"o", out_block});
-  return stage(
-      kWinogradResult, result_dims,
-      [&](const Array<PrimExpr>& i) {
-        PrimExpr o = has_blocks ? i[4] : PrimExpr(0);
-        auto row = along(side, [&](const PrimExpr& column) {
-          return te::load(rows,
-                          {i[0], i[1], floordiv(i[2], tile), floordiv(i[3], tile), floormod(i[2], tile), column, o});
-        });
-        return pick(floormod(i[3], tile), result_transform(tile, row));
-      },
-      "conv2d_winograd");
+te::Tensor winograd_conv(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options,
+                         const WinogradForm& form) {
+  require_form(form);
+  return WinogradStages(data, weight, options, form).result();
 }
 
 }  // namespace tessera::topi

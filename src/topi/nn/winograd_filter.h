@@ -3,7 +3,7 @@
 
 namespace tessera::topi {
 
-inline constexpr int kWinogradTaps = 3;
+inline constexpr int kWinogradKernelSize = 3;
 
 /// out = G w for tiles of 2 or 4 results: `tile` + 2 values. `times(c, x)` is c * x.
 template <class Value, class Times>

@@ -1,10 +1,10 @@
-"""Convolutions; signatures are v0.10's."""
+"""Convolutions; signatures are v0.10's, with the axes of Winograd's."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...expr import Call, Expr
@@ -139,9 +139,11 @@ conv1d_transpose, conv2d_transpose, conv3d_transpose = (
 )
 
 
-def contrib_conv2d_winograd_weight_transform(weight: Expr, tile_size: int) -> Call:
-    """The filters of a 3x3 convolution as Winograd's convolution of tiles takes them."""
-    return call_op("nn.contrib_conv2d_winograd_weight_transform", [weight], {"tile_size": tile_size})
+def contrib_conv2d_winograd_weight_transform(weight: Expr, tile_size: int, axes: Sequence[int] = ()) -> Call:
+    """The filters of a 3x3 convolution as Winograd's convolution of tiles takes them. `axes`: the
+    spatial ones that are transformed."""
+    attrs = {"tile_size": tile_size, "axes": axes}
+    return call_op("nn.contrib_conv2d_winograd_weight_transform", [weight], attrs)
 
 
 def contrib_conv2d_winograd_without_weight_transform(
@@ -158,6 +160,7 @@ def contrib_conv2d_winograd_without_weight_transform(
     kernel_layout: str = "OIHW",
     out_layout: str = "",
     out_dtype: str = "",
+    axes: Sequence[int] = (),
 ) -> Call:
     """A 3x3 convolution by Winograd's minimal filtering, with filters that have been transformed."""
     attrs = {key: value for key, value in locals().items() if key not in ("data", "weight")}
@@ -165,9 +168,11 @@ def contrib_conv2d_winograd_without_weight_transform(
     return call_op(name, [data, weight], window_attrs(2, attrs))
 
 
-def contrib_conv3d_winograd_weight_transform(weight: Expr, tile_size: int) -> Call:
-    """The filters of a convolution over three dimensions as Winograd's convolution of tiles takes them."""
-    return call_op("nn.contrib_conv3d_winograd_weight_transform", [weight], {"tile_size": tile_size})
+def contrib_conv3d_winograd_weight_transform(weight: Expr, tile_size: int, axes: Sequence[int] = ()) -> Call:
+    """The filters of a convolution over three dimensions as Winograd's convolution of tiles takes them. `axes`: the
+    spatial ones that are transformed."""
+    attrs = {"tile_size": tile_size, "axes": axes}
+    return call_op("nn.contrib_conv3d_winograd_weight_transform", [weight], attrs)
 
 
 def contrib_conv3d_winograd_without_weight_transform(
@@ -184,6 +189,7 @@ def contrib_conv3d_winograd_without_weight_transform(
     kernel_layout: str = "OIDHW",
     out_layout: str = "",
     out_dtype: str = "",
+    axes: Sequence[int] = (),
 ) -> Call:
     """A convolution over three dimensions by Winograd's minimal filtering, with filters that have been transformed."""
     attrs = {key: value for key, value in locals().items() if key not in ("data", "weight")}
