@@ -104,11 +104,11 @@ std::string blob_object(const Parts& parts, const TemporaryFolder& folder) {
 /// The blob with its length, as the loader reads it.
 std::string blob_file(const Parts& parts, const TemporaryFolder& folder) {
   std::string file = folder.file("imports.bin");
-  std::ofstream out(file, std::ios::binary);
-  ByteWriter bytes([&](std::string_view part) { out.write(part.data(), static_cast<std::streamsize>(part.size())); });
-  write_sized(bytes, [&](ByteWriter& to) { write_imports(to, parts.blob); });
-  bytes.flush();
-  if (!out.flush()) throw Error(file_error(errno)) << "cannot write " << file << ": " << std::strerror(errno);
+  write_whole_file(file, [&](const Sink& out) {
+    ByteWriter bytes(out);
+    write_sized(bytes, [&](ByteWriter& to) { write_imports(to, parts.blob); });
+    bytes.flush();
+  });
   return file;
 }
 

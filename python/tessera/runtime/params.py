@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from .._ffi_core import NDArrayBase
@@ -13,14 +14,18 @@ __all__ = ["load_param_dict", "load_param_dict_from_file", "save_param_dict", "s
 
 def save_param_dict(params: Any) -> bytearray:
     """Tensors by name (NDArrays, or what NumPy understands) as bytes in v0.10's format."""
+    return _ffi_api.SaveParams(_tensors(params))
+
+
+def save_param_dict_to_file(params: Any, path: str | os.PathLike[str]) -> None:
+    """Writes what `save_param_dict` gives to a file, which is replaced in one step."""
+    _ffi_api.SaveParamsToFile(_tensors(params), os.fspath(path))
+
+
+def _tensors(params: Any) -> dict[str, Any]:
+    """The last first, as v0.10 writes them."""
     tensors = {name: value if isinstance(value, NDArrayBase) else array(value) for name, value in params.items()}
-    return _ffi_api.SaveParams(dict(reversed(list(tensors.items()))))  # the last first, as v0.10 writes them
-
-
-def save_param_dict_to_file(params: Any, path: str) -> None:
-    """Writes what `save_param_dict` gives to a file."""
-    with open(path, "wb") as file:
-        file.write(save_param_dict(params))
+    return dict(reversed(list(tensors.items())))
 
 
 def load_param_dict(param_bytes: bytes | bytearray | str) -> Any:
@@ -30,7 +35,6 @@ def load_param_dict(param_bytes: bytes | bytearray | str) -> Any:
     return _ffi_api.LoadParams(param_bytes)
 
 
-def load_param_dict_from_file(path: str) -> Any:
+def load_param_dict_from_file(path: str | os.PathLike[str]) -> Any:
     """The Map of tensors in a file."""
-    with open(path, "rb") as file:
-        return load_param_dict(file.read())
+    return _ffi_api.LoadParamsFromFile(os.fspath(path))

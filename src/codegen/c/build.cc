@@ -1,9 +1,8 @@
 // target.build.c, and the runtime module of type "c": source that a linker's compiler takes.
 
-#include <fstream>
-
 #include "codegen/c/printer.h"
 #include "codegen/c/source_module.h"
+#include "runtime/archive/files.h"
 #include "runtime/module/module.h"
 #include "runtime/registry.h"
 #include "tir/attrs.h"
@@ -37,11 +36,7 @@ class CSourceModule : public ModuleBody {
     return false;
   }
 
-  void save_to_file(const std::string& path, const std::string&) override {
-    std::ofstream file(path, std::ios::binary);
-    file << source_;
-    if (!file.flush()) throw Error(FileError) << "cannot write " << path;
-  }
+  void save_to_file(const std::string& path, const std::string&) override { write_whole_file(path, source_); }
 
  private:
   std::string source_, format_;

@@ -53,17 +53,31 @@ MappedFile::MappedFile(const std::string& path, const std::string& what) {
   bytes_ = {static_cast<const char*>(data), size};
 }
 
+namespace {
+
+/// What is written as it is: devices and pipes, and what is open already (/dev/stdout, whatever it leads to).
+bool is_stream(const std::string& path) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return true;
+  return fs::is_symlink(path, ignored) && fs::read_symlink(path, ignored).string().starts_with("/proc/");
+}
+
+}  // namespace
+
 void write_whole_file(const std::string& path, const std::function<void(const std::string&)>& write) {
   if (path.empty()) throw Error(FileError) << "cannot write a file without a name";
   if (fs::is_directory(path)) throw Error(file_error(EISDIR)) << "cannot write " << path << ": it is a folder";
+  if (is_stream(path)) return write(path);
+  std::error_code ignored;
+  const std::string file = fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored).string() : path;
   static std::atomic<int> count{0};
-  std::string temporary = path + "." + std::to_string(getpid()) + "-" + std::to_string(count++) + ".tmp";
+  std::string temporary = file + "." + std::to_string(getpid()) + "-" + std::to_string(count++) + ".tmp";
   int handle = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (handle < 0) throw Error(file_error(errno)) << "cannot write " << path << ": " << std::strerror(errno);
   close(handle);
   try {
     write(temporary);
-    if (std::rename(temporary.c_str(), path.c_str()) != 0)
+    if (std::rename(temporary.c_str(), file.c_str()) != 0)
       throw Error(FileError) << "cannot write " << path << ": " << std::strerror(errno);
   } catch (...) {
     unlink(temporary.c_str());
@@ -71,12 +85,16 @@ void write_whole_file(const std::string& path, const std::function<void(const st
   }
 }
 
-void write_whole_file(const std::string& path, std::string_view contents) {
+void write_whole_file(const std::string& path, const std::function<void(const Sink&)>& write) {
   write_whole_file(path, [&](const std::string& temporary) {
     std::ofstream out(temporary, std::ios::binary);
-    out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-    if (!out.flush()) throw Error(FileError) << "cannot write " << path << ": " << std::strerror(errno);
+    write([&](std::string_view part) { out.write(part.data(), static_cast<std::streamsize>(part.size())); });
+    if (!out.flush()) throw Error(file_error(errno)) << "cannot write " << path << ": " << std::strerror(errno);
   });
+}
+
+void write_whole_file(const std::string& path, std::string_view contents) {
+  write_whole_file(path, [&](const Sink& out) { out(contents); });
 }
 
 LineFile::LineFile(std::string path, const std::string& what)

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "runtime/byte_stream.h"
 
 namespace tessera {
 
@@ -31,8 +32,10 @@ class MappedFile {
 };
 
 /// Calls `write` with the name of a new file in the folder of `path`, which then replaces `path` in one step. When
-/// it throws, or when the process is killed, `path` is as it was.
+/// it throws, or when the process is killed, `path` is as it was. What is no plain file (/dev/stdout, a pipe) is written itself.
 void write_whole_file(const std::string& path, const std::function<void(const std::string& temporary)>& write);
+/// The same for contents that are made one part after another.
+void write_whole_file(const std::string& path, const std::function<void(const Sink& out)>& write);
 /// The same for contents that are at hand.
 void write_whole_file(const std::string& path, std::string_view contents);
 

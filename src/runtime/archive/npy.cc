@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 
 #include "runtime/archive/files.h"
 #include "runtime/archive/zip.h"
@@ -267,15 +266,13 @@ NamedTensors load_npz(const std::string& path) {
 }
 
 void save_npz(const std::string& path, const NamedTensors& tensors) {
-  write_whole_file(path, [&](const std::string& temporary) {
-    std::ofstream out(temporary, std::ios::binary);
-    ZipWriter zip([&](std::string_view bytes) { out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())); });
+  write_whole_file(path, [&](const Sink& out) {
+    ZipWriter zip(out);
     for (const auto& [name, tensor] : tensors) {
       NDArray host = tensor.device().device_type == kDLCPU ? tensor : tensor.copy_to(cpu());
       zip.add(name + ".npy", {npy_header(host.shape(), host.dtype()), {host.data<char>(), host.bytes()}});
     }
     zip.finish();
-    if (!out.flush()) throw Error(FileError) << "cannot write " << path;
   });
 }
 

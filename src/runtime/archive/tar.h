@@ -53,7 +53,7 @@ struct TarEntry {
   std::string bytes;
   std::string file;  // not empty: what to copy instead of `bytes`
   /// Not null: what gives them instead, part by part. Called twice, as their number comes first.
-  std::function<void(const std::function<void(std::string_view)>& out)> parts = nullptr;
+  std::function<void(const Sink& out)> parts = nullptr;
 };
 /// Writes an archive by rename. Equal contents give equal bytes: no dates, no owners. The end is sealed (`file_seal.h`).
 void write_tar(const std::string& path, const std::vector<TarEntry>& entries);

@@ -5,15 +5,14 @@
 // methods of compression are rejected, a member gives exactly the bytes that it announces (a bomb stops there), and
 // its CRC must be right.
 
-#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace tessera {
+#include "runtime/byte_stream.h"
 
-class ByteWriter;
+namespace tessera {
 
 struct ZipMember {
   std::string name;
@@ -57,7 +56,7 @@ class ZipStream {
 class ZipWriter {
  public:
   /// `write` takes the bytes of the file in order.
-  explicit ZipWriter(std::function<void(std::string_view)> write) : write_(std::move(write)) {}
+  explicit ZipWriter(Sink write) : write_(std::move(write)) {}
   /// A member that consists of these pieces.
   void add(const std::string& name, std::initializer_list<std::string_view> pieces);
   /// Writes the directory; call once, last.
@@ -72,7 +71,7 @@ class ZipWriter {
   void put(std::string_view bytes);
   static void write_facts(ByteWriter& head, const Written& member);
 
-  std::function<void(std::string_view)> write_;
+  Sink write_;
   std::vector<Written> written_;
   uint64_t at_ = 0;
 };

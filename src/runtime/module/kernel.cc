@@ -1,7 +1,5 @@
 #include "runtime/module/kernel.h"
 
-#include <fstream>
-
 #include "base/json.h"
 #include "runtime/api_version.h"
 #include "runtime/archive/files.h"
@@ -52,12 +50,6 @@ std::string meta_path(const std::string& path) {
 }
 
 std::string read_file(const std::string& path) { return std::string(MappedFile(path, "the kernels").bytes()); }
-
-void write_file(const std::string& path, const std::string& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), std::streamsize(bytes.size()));
-  if (!file.flush()) throw Error(FileError) << "cannot write " << path;
-}
 
 ObjectRef field(const ObjectRef& map, const char* key, const std::string& path) {
   auto* node = map.as<MapNode>();
@@ -156,9 +148,9 @@ void write_kernel_file(const std::string& path, const std::string& code, const K
                                            {"arg_types", as_array(types)},
                                            {"launch_param_tags", as_array(tags_of(info))}});
   }
-  write_file(path, code);
-  write_file(meta_path(path),
-             to_json(Map<String, ObjectRef>{{"tvm_version", String(kApiVersion)}, {"func_info", table}}));
+  write_whole_file(path, code);
+  write_whole_file(meta_path(path),
+                   to_json(Map<String, ObjectRef>{{"tvm_version", String(kApiVersion)}, {"func_info", table}}));
 }
 
 std::pair<std::string, KernelTable> read_kernel_file(const std::string& path) {

@@ -1,9 +1,5 @@
 // An object file carried as a module: its functions are linked into the library that is exported, not called before.
 
-#include <cerrno>
-#include <fstream>
-#include <sstream>
-
 #include "runtime/archive/files.h"
 #include "runtime/module/module.h"
 #include "runtime/package/file_seal.h"
@@ -35,11 +31,7 @@ class StaticLibrary final : public ModuleBody {
                               << " is in an object file that is not linked yet; export the library and load it";
   }
 
-  void save_to_file(const std::string& path, const std::string&) override {
-    std::ofstream out(path, std::ios::binary);
-    out.write(object_.data(), static_cast<std::streamsize>(object_.size())).flush();
-    if (!out) throw Error(file_error(errno)) << "cannot write the object file " << path << ": " << std::strerror(errno);
-  }
+  void save_to_file(const std::string& path, const std::string&) override { write_whole_file(path, object_); }
 
  private:
   std::string object_;
@@ -48,13 +40,10 @@ class StaticLibrary final : public ModuleBody {
 
 Module load_static_library(std::string path, Array<String> names) {
   check_seal(path, "object file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(file_error(errno)) << "cannot read the object file " << path << ": " << std::strerror(errno);
-  std::ostringstream data;
-  data << in.rdbuf();
+  std::string object(MappedFile(path, "the object file").bytes());
   std::vector<std::string> functions;
   for (const String& name : names) functions.push_back(name.str());
-  return make_module<StaticLibrary>(data.str(), std::move(functions));
+  return make_module<StaticLibrary>(std::move(object), std::move(functions));
 }
 
 Globals static_library_globals{{"runtime.ModuleLoadStaticLibrary", load_static_library}};

@@ -6,9 +6,6 @@
 
 #include "runtime/package/params.h"
 
-#include <cerrno>
-#include <cstdio>
-
 #include "runtime/archive/files.h"
 #include "runtime/registry.h"
 
@@ -33,8 +30,9 @@ DataType read_dtype(ByteReader& in) {
   return DataType(code, bits, lanes);
 }
 
-/// What comes before the data of a tensor.
-void write_tensor_head(ByteWriter& out, const NDArray& array) {
+}  // namespace
+
+void write_tensor(ByteWriter& out, const NDArray& array) {
   DataType dtype = array.dtype();
   out.write(kTensorMagic);
   out.write(uint64_t{0});
@@ -46,24 +44,14 @@ void write_tensor_head(ByteWriter& out, const NDArray& array) {
   out.write(dtype.lanes);
   for (int64_t extent : array.shape()) out.write(extent);
   out.write(static_cast<int64_t>(array.bytes()));
-}
-
-NDArray on_host(const NDArray& array) { return array.device().device_type == kDLCPU ? array : array.copy_to(cpu()); }
-
-}  // namespace
-
-void write_tensor(ByteWriter& out, const NDArray& array) {
-  write_tensor_head(out, array);
-  NDArray host = on_host(array);
+  NDArray host = array.device().device_type == kDLCPU ? array : array.copy_to(cpu());
   out.raw(host.data<char>(), host.bytes());
 }
 
 void write_tensor(const Sink& out, const NDArray& array) {
-  ByteWriter head;
-  write_tensor_head(head, array);
-  out(head.take());
-  NDArray host = on_host(array);
-  out({host.data<char>(), host.bytes()});
+  ByteWriter bytes(out);
+  write_tensor(bytes, array);
+  bytes.flush();
 }
 
 NDArray read_tensor(ByteReader& in) {
@@ -87,19 +75,21 @@ NDArray read_tensor(ByteReader& in) {
 }
 
 void write_params(const Sink& out, const Map<String, NDArray>& params) {
-  ByteWriter names;
-  names.write(kParamsMagic);
-  names.write(uint64_t{0});
-  names.write(uint64_t{params.size()});
-  for (const auto& [name, _] : params) names.write(std::string_view(name));
-  names.write(uint64_t{params.size()});
-  out(names.take());
-  for (const auto& [_, array] : params) write_tensor(out, array);
+  ByteWriter bytes(out);
+  bytes.write(kParamsMagic);
+  bytes.write(uint64_t{0});
+  bytes.write(uint64_t{params.size()});
+  for (const auto& [name, _] : params) bytes.write(std::string_view(name));
+  bytes.write(uint64_t{params.size()});
+  for (const auto& [_, array] : params) write_tensor(bytes, array);
+  bytes.flush();
 }
 
 std::string save_params(const Map<String, NDArray>& params) {
-  size_t size = 0;
-  write_params([&](std::string_view part) { size += part.size(); }, params);
+  constexpr size_t kHead = 64;  // at least: the numbers before a tensor, and what leads its name
+  size_t size = kHead;
+  for (const auto& [name, array] : params)
+    size += kHead + name.size() + array.shape().size() * sizeof(int64_t) + array.bytes();
   std::string out;
   out.reserve(size);
   write_params([&](std::string_view part) { out.append(part); }, params);
@@ -121,34 +111,12 @@ Map<String, NDArray> load_params(std::string_view data) {
 
 namespace {
 
-struct ParamsFile {
-  std::FILE* handle;
-  const std::string& path;
-  ParamsFile(const std::string& path, const char* mode) : handle(std::fopen(path.c_str(), mode)), path(path) {
-    if (!handle)
-      throw Error(file_error(errno)) << "cannot open the parameter file " << path << ": " << std::strerror(errno);
-  }
-  ParamsFile(const ParamsFile&) = delete;
-  ~ParamsFile() { std::fclose(handle); }
-};
-
 void save_params_to_file(Map<String, NDArray> params, std::string path) {
-  ParamsFile file(path, "wb");
-  bool is_written = true;
-  auto write = [&](std::string_view part) {
-    is_written = is_written && std::fwrite(part.data(), 1, part.size(), file.handle) == part.size();
-  };
-  write_params(write, params);
-  if (!is_written || std::fflush(file.handle) != 0)
-    throw Error(file_error(errno)) << "cannot write parameters to " << path << ": " << std::strerror(errno);
+  write_whole_file(path, [&](const Sink& out) { write_params(out, params); });
 }
 
 Map<String, NDArray> load_params_from_file(std::string path) {
-  ParamsFile file(path, "rb");
-  std::string data;
-  char buffer[1 << 16];
-  for (size_t got; (got = std::fread(buffer, 1, sizeof buffer, file.handle)) > 0;) data.append(buffer, got);
-  return load_params(data);
+  return load_params(MappedFile(path, "the parameter file").bytes());
 }
 
 Globals params_globals{

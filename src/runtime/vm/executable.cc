@@ -3,8 +3,6 @@
 #include "runtime/vm/executable.h"
 #include "runtime/executable/module.h"
 
-#include <cerrno>
-#include <fstream>
 #include <iterator>
 
 #include "runtime/archive/files.h"
@@ -21,13 +19,6 @@ Array<ObjectRef> strings(const std::vector<std::string>& items) {
   Array<ObjectRef> out;
   for (const std::string& item : items) out.push_back(String(item));
   return out;
-}
-
-void write_file(const std::string& path, const std::string& data) {
-  std::ofstream file(path, std::ios::binary);
-  if (!file.write(data.data(), static_cast<std::streamsize>(data.size())).flush())
-    throw Error(file_error(errno)) << "cannot write " << data.size() << " bytes to " << path << ": "
-                                   << std::strerror(errno);
 }
 
 std::string read_file(const std::string& path) { return std::string(MappedFile(path, "the executable").bytes()); }
@@ -81,7 +72,7 @@ class ExecutableModule final : public ModuleBody {
     if (name == "move_late_bound_consts")
       return typed(name, [self, this](std::string path, int64_t limit) {
         Map<String, NDArray> large = large_constants(limit);
-        write_file(path, save_params(large));
+        write_whole_file(path, [&](const Sink& out) { write_params(out, large); });
         for (size_t i = 0; i < program_->constants.size(); ++i)
           if (large.count(String(program_->constant_names[i]))) program_->constants[i] = NDArray();
       });
@@ -95,7 +86,13 @@ class ExecutableModule final : public ModuleBody {
   void save_to_binary(ByteWriter& out) override {
     write_sized(out, [&](ByteWriter& to) { write_program(to, *program_); });
   }
-  void save_to_file(const std::string& path, const std::string&) override { write_file(path, save_program(*program_)); }
+  void save_to_file(const std::string& path, const std::string&) override {
+    write_whole_file(path, [&](const Sink& out) {
+      ByteWriter bytes(out);
+      write_program(bytes, *program_);
+      bytes.flush();
+    });
+  }
 
  private:
   Map<String, NDArray> large_constants(int64_t limit) const {

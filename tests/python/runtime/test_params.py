@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tessera import nd, runtime
+from tessera._ffi import TVMError
 
 BLOB = (
     "b79c04054f8de5f7" "0000000000000000" "0100000000000000" "0600000000000000" "7363616c6172"
@@ -44,3 +45,15 @@ def test_parameters_go_to_files(tmp_path):
     path = str(tmp_path / "x.params")
     runtime.save_param_dict_to_file({"x": [1.0, 2.0]}, path)
     assert list(runtime.load_param_dict_from_file(path)["x"].numpy()) == [1.0, 2.0]
+
+
+def test_parameters_that_cannot_be_stored_leave_the_file_as_it_was(tmp_path):
+    path = tmp_path / "x.params"
+    runtime.save_param_dict_to_file({"x": [1.0]}, path)
+    with pytest.raises(TVMError, match="object"):
+        runtime.save_param_dict_to_file({"x": object()}, path)
+    assert list(runtime.load_param_dict_from_file(path)["x"].numpy()) == [1.0]
+    with pytest.raises(IsADirectoryError):
+        runtime.save_param_dict_to_file({"x": [1.0]}, tmp_path)
+    with pytest.raises(FileNotFoundError, match="the parameter file"):
+        runtime.load_param_dict_from_file(tmp_path / "none.params")

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "codegen/llvm/pch.h"
+#include "runtime/archive/files.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -58,9 +59,7 @@ std::string merge_objects(const std::vector<std::string>& objects) {
   std::vector<std::string> words{"-r", "-o", folder.file("all.o")};
   for (size_t i = 0; i < objects.size(); ++i) {
     words.push_back(folder.file(std::to_string(i) + ".o"));
-    std::ofstream file(words.back(), std::ios::binary);
-    file.write(objects[i].data(), std::streamsize(objects[i].size()));
-    if (!file.flush()) throw Error(FileError) << "cannot write " << words.back();
+    write_whole_file(words.back(), objects[i]);
   }
   run_linker(words);
   std::ifstream file(words[2], std::ios::binary);

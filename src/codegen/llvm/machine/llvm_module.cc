@@ -1,9 +1,8 @@
 #include "codegen/llvm/machine/llvm_module.h"
 
-#include <fstream>
-
 #include "codegen/llvm/machine/emit.h"
 #include "codegen/llvm/machine/link.h"
+#include "runtime/archive/files.h"
 #include "runtime/cpu/features.h"
 #include "runtime/module/compiled_code.h"
 #include "runtime/package/file_seal.h"
@@ -124,9 +123,7 @@ void LLVMModule::save_to_file(const std::string& path, const std::string& format
                               << "\"; it may be o, s, ll or bc";
     }
   }
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), std::streamsize(bytes.size()));
-  if (!file.flush()) throw Error(FileError) << "cannot write " << path;
+  write_whole_file(path, bytes);
 }
 
 }  // namespace tessera::codegen
