@@ -46,7 +46,8 @@ struct GroupBlocks {
   int64_t weight = 0;       // of the weight's in channels
 };
 
-/// Blocks inside a group; or, where a group has as many channels in as out and fewer than a vector, blocks of whole groups.
+/// Blocks inside a group, of the weight at least: data is read channel by channel wherever a group begins in its blocks. Or, where a
+/// group has as many channels in as out and fewer than a vector, blocks of whole groups.
 inline GroupBlocks group_blocks(int64_t ins, int64_t outs, int64_t groups, int64_t lanes) {
   const int64_t group_ins = ins / groups, group_outs = outs / groups;
   const int64_t in = data_block(ins, lanes), out = result_block(outs, lanes);
@@ -55,7 +56,7 @@ inline GroupBlocks group_blocks(int64_t ins, int64_t outs, int64_t groups, int64
   const int64_t inner_out = result_block(group_outs, lanes);
   if (inner_out == 0) return {};
   const int64_t inner_in = group_ins % in == 0 ? in : data_block(group_ins, lanes);
-  return {inner_in, inner_out, inner_in};
+  return {inner_in >= kMinLanes ? in : inner_in, inner_out, inner_in};
 }
 
 }  // namespace tessera::op

@@ -66,11 +66,13 @@ bool has_blocks(const Layout& layout) {
   return false;
 }
 
-/// The axis over in channels, or several where data and weight have them in the same blocks: blocks, and in a block. Where
-/// groups of channels are the weight's last dimension (OIHW4i16o4i), groups, and in a group.
+/// The axis over in channels, or several where data and weight have them in the same blocks, or the weight in parts of them: blocks of the
+/// weight, and in a block. Where groups of channels are the weight's last dimension (OIHW4i16o4i), groups, and in a group.
 Array<IterVar> reduced_channels(const char* name, const PrimExpr& extent, const Layout& in, const Layout& kernel) {
-  const int64_t block = in->factor_of('C');
-  if (block <= 0 || kernel->factor_of('I') != block) return {reduce_over(name, extent)};
+  const int64_t block = kernel->factor_of('I'), data_block = in->factor_of('C');
+  const int64_t* channels = as_int(extent);
+  const bool is_part = block > 1 && data_block % block == 0 && channels && *channels > block;
+  if (block <= 0 || !(data_block == block || is_part)) return {reduce_over(name, extent)};
   auto size = static_cast<int>(block);
   const std::string base = name;
   Array<IterVar> out{reduce_over(base + "_outer", floordiv(extent, size))};

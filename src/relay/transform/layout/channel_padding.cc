@@ -121,7 +121,7 @@ GroupedChannels::GroupedChannels(const Expr& root, const PaddedCount& padded) {
       return;
     const int64_t groups = call->attrs.as<ConvAttrs>()->groups, ins = extent_of(call->args[1], at->weight_in),
                   outs = extent_of(call->args[1], at->weight_out) / groups;
-    const double more_ins = double(padded(call, ins)) / double(ins),
+    const double more_ins = ins % kReadTogether == 0 ? 1 : double(padded(call, ins)) / double(ins),
                  more_outs = double(padded(call, outs)) / double(outs);
     if (more_ins == 1 && more_outs == 1) return;
     convolutions.push_back({call, groups, size_of(call->args[1]) * (kHalfFilled - more_ins * more_outs),

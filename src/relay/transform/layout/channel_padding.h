@@ -18,6 +18,9 @@ struct ChannelPadding {
   bool operator==(const ChannelPadding&) const = default;
 };
 
+/// Data of groups of a multiple of so many channels is read where it lies, wherever a group begins in a block.
+inline constexpr int64_t kReadTogether = 4;
+
 /// An axis of channels with padding of zeros; the other extents may be known at run time only.
 Expr pad_axis(const Expr& x, DataType dtype, size_t rank, size_t axis, const ChannelPadding& padding);
 /// The channels alone.

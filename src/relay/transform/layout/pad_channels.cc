@@ -149,7 +149,7 @@ class ChannelPadder {
     return Wide{value, size_t(at.result), padding, 0};
   }
 
-  /// A convolution in groups whose data and results have padding in each group.
+  /// A convolution in groups whose results, and data where it has to be, have padding in each group.
   std::optional<Wide> widened_groups(const Call* call, const Ref<Call>& post, const LayerChannels& at) {
     if (!post->args[1].as<Constant>()) return std::nullopt;
     const int64_t groups = call->attrs.as<ConvAttrs>()->groups;
@@ -157,9 +157,11 @@ class ChannelPadder {
     const auto padding_along = [&](const Expr& value, int axis) {
       return padding_of(op, *as_int(tensor_type(value)->shape[size_t(axis)]), groups);
     };
-    const ChannelPadding ins = padding_along(call->args[0], at.data), outs = padding_along(Expr(call), at.result);
+    const ChannelPadding outs = padding_along(Expr(call), at.result);
+    ChannelPadding ins = padding_along(call->args[0], at.data);
     const Wide* data = wide_of(post->args[0]);
     const bool is_padded = data && data->axis == size_t(at.data) && data->channels == ins;
+    if (!is_padded && ins.channels / groups % kReadTogether == 0) ins.padded = ins.channels;
     const auto rank = static_cast<size_t>(at.weight_rank);
     const Expr values =
         is_padded ? data->value : pad_axis(post->args[0], DataType::Float(32), rank, size_t(at.data), ins);

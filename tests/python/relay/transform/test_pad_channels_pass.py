@@ -137,8 +137,18 @@ def block_in_groups(x, channels, groups, behind=64):
     return conv(y * relay.sigmoid(conv(gate, 16, channels, seed=4)), channels, behind, seed=5)
 
 
-def test_each_group_is_padded_and_so_are_the_layers_around():
+def test_each_group_is_padded_and_so_are_the_layers_behind():
+    """Data is read wherever a group begins in its blocks."""
     body = block_in_groups(data(16), 2 * 56, 2)
+    out = padded(function_of(body))
+    assert calls(out, "nn.conv2d")[:2] == [(1, 2 * 56, 6, 6), (1, 2 * 64, 6, 6)]
+    assert calls(out, "multiply") == [(1, 2 * 64, 6, 6)]
+    assert calls(out, "strided_slice") == [] and calls(out, "nn.pad") == []
+    same_answers(function_of(body), np.random.RandomState(3).randn(1, 16, 6, 6).astype("float32"))
+
+
+def test_each_group_of_an_odd_number_is_padded_and_so_are_the_layers_around():
+    body = block_in_groups(data(16), 2 * 58, 2)
     out = padded(function_of(body))
     assert calls(out, "nn.conv2d")[:2] == [(1, 2 * 64, 6, 6)] * 2 and calls(out, "multiply") == [(1, 2 * 64, 6, 6)]
     assert calls(out, "strided_slice") == [] and calls(out, "nn.pad") == []
@@ -150,21 +160,30 @@ def test_groups_are_not_padded_where_that_costs_the_layers_around_more():
     assert calls(padded(function_of(body)), "nn.conv2d")[1] == (1, 48, 6, 6)
 
 
-def test_groups_of_data_of_no_layer_are_padded_where_they_are_read():
-    x = data(2 * 56)
-    out = padded(function_of(conv(x, 112, 112, size=3, groups=2)))
-    assert calls(out, "nn.pad") == [(1, 2, 64, 6, 6)] and calls(out, "nn.conv2d") == [(1, 128, 6, 6)]
-    assert calls(out, "strided_slice") == [(1, 2, 56, 6, 6)]
-    same_answers(function_of(conv(x, 112, 112, 3, groups=2)), np.random.randn(1, 112, 6, 6).astype("float32"))
+@pytest.mark.parametrize("channels, pads", [(56, []), (58, [(1, 2, 64, 6, 6)])])
+def test_groups_of_data_of_no_layer_are_padded_where_they_are_read(channels, pads):
+    body = conv(data(2 * channels), 2 * channels, 2 * channels, size=3, groups=2)
+    out = padded(function_of(body))
+    assert calls(out, "nn.pad") == pads and calls(out, "nn.conv2d") == [(1, 128, 6, 6)]
+    assert calls(out, "strided_slice") == [(1, 2, channels, 6, 6)]
+    same_answers(function_of(body), np.random.randn(1, 2 * channels, 6, 6).astype("float32"))
 
 
-def test_groups_of_other_widths_in_and_out():
-    x = data(16)
-    for ins, outs in [(2 * 32, 2 * 56), (2 * 56, 2 * 32), (3 * 24, 3 * 40)]:
-        groups = 3 if ins % 3 == 0 else 2
-        body = conv(conv(conv(x, 16, ins), ins, outs, size=3, groups=groups), outs, 64)
-        assert (1, groups * 32, 6, 6) in calls(padded(function_of(body)), "nn.conv2d")
-        same_answers(function_of(body), np.random.RandomState(3).randn(1, 16, 6, 6).astype("float32"))
+def test_groups_that_follow_groups_read_their_padding():
+    body = conv(data(2 * 56), 2 * 56, 2 * 56, size=3, groups=2)
+    body = conv(relay.nn.relu(body), 2 * 56, 2 * 56, size=3, groups=2, seed=1)
+    out = padded(function_of(body))
+    assert calls(out, "nn.conv2d") == [(1, 128, 6, 6)] * 2 and len(calls(out, "strided_slice")) == 1
+    same_answers(function_of(body), np.random.randn(1, 2 * 56, 6, 6).astype("float32"))
+
+
+@pytest.mark.parametrize(
+    "ins, outs, groups, wanted", [(2 * 32, 2 * 56, 2, 128), (2 * 56, 2 * 32, 2, 64), (3 * 24, 3 * 40, 3, 144)]
+)
+def test_groups_of_other_widths_in_and_out(ins, outs, groups, wanted):
+    body = conv(conv(conv(data(16), 16, ins), ins, outs, size=3, groups=groups), outs, 64)
+    assert calls(padded(function_of(body)), "nn.conv2d")[1] == (1, wanted, 6, 6)
+    same_answers(function_of(body), np.random.RandomState(3).randn(1, 16, 6, 6).astype("float32"))
 
 
 def test_groups_of_dynamic_images():
