@@ -41,6 +41,15 @@ Ints NodeContext::static_shape(const Expr& expr, const char* what) const {
   return *out;
 }
 
+int64_t NodeContext::static_extent(const Expr& expr, int axis, const char* what) const {
+  const Array<PrimExpr> extents = shape(expr);
+  if (static_cast<size_t>(axis) >= extents.size())
+    invalid(std::string(what) + " needs a dimension " + std::to_string(axis));
+  const int64_t* out = as_int(extents[static_cast<size_t>(axis)]);
+  if (!out) unknown(std::string(what) + " needs a fixed extent of dimension " + std::to_string(axis), expr);
+  return *out;
+}
+
 std::optional<NDArray> NodeContext::constant(const Expr& expr) const {
   if (auto* constant = expr.as<relay::Constant>()) return constant->data;
   relay::type_of(expr);
@@ -79,9 +88,12 @@ Ints NodeContext::needed_ints(const Expr& expr, const std::string& what) const {
 }
 
 void NodeContext::unknown(const std::string& what, const Expr& expr) const {
+  constexpr int kMaxNames = 8;  // weights are among them, after the inputs that they are multiplied by
   std::string names;
+  int count = 0;
   for (const relay::Var& var : relay::free_vars(expr))
-    names += (names.empty() ? "" : ", ") + std::string(var->name_hint());
+    if (count++ < kMaxNames) names += (names.empty() ? "" : ", ") + std::string(var->name_hint());
+  if (count > kMaxNames) names += " and " + std::to_string(count - kMaxNames) + " more";
   unsupported(what + " while importing; it depends on the inputs: " + names);
 }
 

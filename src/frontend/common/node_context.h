@@ -29,6 +29,8 @@ class NodeContext {
   std::optional<std::vector<int64_t>> fixed_shape(const Expr& expr) const;
   /// The shape; an error that says what needs it where it is not fixed.
   Ints static_shape(const Expr& expr, const char* what) const;
+  /// The same of one axis; the others may be dynamic.
+  int64_t static_extent(const Expr& expr, int axis, const char* what) const;
   /// The contents, where they depend on constants alone.
   std::optional<NDArray> constant(const Expr& expr) const;
   std::optional<std::vector<int64_t>> constant_ints(const Expr& expr) const;

@@ -35,7 +35,7 @@ def answers(
     program = json.dumps({"inputs": described, "params": [], "graph": graph, "output_names": []})
     given = {name: tessera.nd.array(value) for name, value in weights.items()}
     mod, _ = get_global_func("frontend.torch.import_graph")(program, given, {}, "float32")
-    return relay.create_executor("graph", mod).evaluate()(*inputs.values()).numpy()
+    return relay.create_executor("vm", mod).evaluate()(*inputs.values()).numpy()
 
 
 def test_complex_numbers_are_pairs():
@@ -138,6 +138,42 @@ def test_a_step_of_batch_norm_gives_its_statistics_too():
     for name, want in wanted.items():
         got = answers({"x": x, "w": weight, "b": bias, "r": running}, [step], name)
         np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-5)
+
+
+def test_parts_have_sizes_that_a_run_decides():
+    x, mask = rng.standard_normal((6, 3)).astype("float32"), np.array([0, 1, 1, 0], "bool")
+    nodes = [
+        node("aten::sum", "count", self="mask"),
+        node("aten::rsub", "rest", self="count", other=6),
+        node("aten::split_with_sizes", "parts", self="x", split_sizes=["count", "rest"], dim=0),
+        node("aten::__getitem__", "out", list="parts", idx=1),
+    ]
+    np.testing.assert_array_equal(answers({"x": x, "mask": mask}, nodes, "out"), x[2:])
+
+
+def test_rows_of_a_number_that_a_run_decides_are_unbound_by_column():
+    x, keep = rng.standard_normal((4, 3)).astype("float32"), np.array([0, 1, 1, 0], "bool")
+    nodes = [
+        node("aten::index", "rows", self="x", indices=["keep"]),
+        node("aten::unbind", "columns", self="rows", dim=1),
+        node("aten::__getitem__", "out", list="columns", idx=2),
+    ]
+    np.testing.assert_array_equal(answers({"x": x, "keep": keep}, nodes, "out"), x[keep, 2])
+
+
+def test_differences_of_neighbours():
+    x, more = rng.standard_normal((2, 5)).astype("float32"), rng.standard_normal((2, 1)).astype("float32")
+    got = answers({"x": x, "more": more}, [node("aten::diff", "out", self="x", n=2, dim=-1, append="more")], "out")
+    np.testing.assert_allclose(got, np.diff(x, 2, append=more), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dim", [0, 2])
+def test_a_weight_with_a_norm_of_its_own(dim):
+    v = rng.standard_normal((3, 4, 5)).astype("float32")
+    axes = tuple(i for i in range(3) if i != dim)
+    g = rng.standard_normal([v.shape[i] if i == dim else 1 for i in range(3)]).astype("float32")
+    got = answers({"v": v, "g": g}, [node("aten::_weight_norm", "out", v="v", g="g", dim=dim)], "out")
+    np.testing.assert_allclose(got, v * g / np.sqrt((v * v).sum(axes, keepdims=True)), rtol=1e-5)
 
 
 def test_unsupported_nodes_are_named_all_at_once():

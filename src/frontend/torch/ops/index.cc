@@ -173,7 +173,7 @@ Values embedding_bag_of(Operation& in) {
   const int64_t mode = in.integer("mode", 0);
   Ints offsets = in.needed_ints(in["offsets"], "offsets");
   if (in.flag("include_last_offset", false)) offsets.pop_back();
-  const int64_t count = in.static_shape(indices, "embedding_bag")[0];
+  const int64_t count = in.static_extent(indices, 0, "embedding_bag");
   Array<Expr> bags;
   for (size_t i = 0; i < offsets.size(); ++i) {
     const int64_t end = i + 1 < offsets.size() ? offsets[i + 1] : count;

@@ -51,7 +51,7 @@ Values cross_entropy_of(Operation& in) {
   if (is_float(in.dtype(target))) {  // probabilities
     if (in.has("weight")) in.unsupported("class weights with targets that are probabilities");
     if (smoothing > 0) {
-      const int64_t classes = in.static_shape(x, "label smoothing")[static_cast<size_t>(axis)];
+      const int64_t classes = in.static_extent(x, axis, "label smoothing");
       target =
           add(multiply(target, make_scalar(1 - smoothing, dtype)), make_scalar(smoothing / double(classes), dtype));
     }

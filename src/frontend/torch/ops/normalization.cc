@@ -146,6 +146,19 @@ Values group_norm_of(Operation& in) {
                       {{"num_groups", in.integer(groups)}, {"epsilon", in.number("eps", 1e-5)}})};
 }
 
+/// v * g / |v|, the norm over all axes but one, or over all of them.
+Values weight_norm_of(Operation& in) {
+  Expr v = in["v"], g = in["g"];
+  const size_t rank = in.rank(v);
+  const int64_t dim = in.integer("dim", 0);
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < rank; ++i)
+    if (dim == -1 || static_cast<int>(i) != in.axis_of(dim, rank)) axes.push_back(static_cast<int64_t>(i));
+  Expr norm = sqrt(sum(multiply(v, v), int_array(axes), true));
+  Expr out = multiply(v, divide(g, norm));
+  return in.name() == "_weight_norm" ? Values{out} : Values{out, norm};
+}
+
 Values local_response_norm_of(Operation& in) {
   return {onnx::apply(in, "LRN", {in[0]},
                       {{"size", in.integer("size")},
@@ -161,6 +174,8 @@ Rows normalization_rows() {
       {"aten::_native_batch_norm_legit", batch_norm_of},
       {"aten::_native_batch_norm_legit_functional", batch_norm_of},
       {"aten::_native_batch_norm_legit_no_training", batch_norm_of},
+      {"aten::_weight_norm", weight_norm_of},
+      {"aten::_weight_norm_interface", weight_norm_of},
       {"aten::batch_norm", batch_norm_of},
       {"aten::cudnn_batch_norm", batch_norm_of},
       {"aten::group_norm", group_norm_of},

@@ -95,7 +95,7 @@ Values unpacked_list(Operation& in) {
   const Value& given = in.value(0);
   if (given.is_tensor()) {  // along its first axis
     std::vector<Value> out;
-    const int64_t count = in.static_shape(given.expr(), "unpacking a tensor").at(0);
+    const int64_t count = in.static_extent(given.expr(), 0, "unpacking a tensor");
     for (int64_t i = 0; i < count; ++i) out.push_back(Value(squeeze(slice(given.expr(), 0, i, i + 1), int_array({0}))));
     return out;
   }
@@ -117,7 +117,7 @@ Values item_at(Operation& in) {
   }
   int64_t index = in.int_of(in.value(1), "the index of a list");
   if (list.is_tensor()) {
-    const int64_t count = in.static_shape(list.expr(), "an element of a tensor")[0];
+    const int64_t count = in.static_extent(list.expr(), 0, "an element of a tensor");
     if (index < 0) index += count;
     return {Value(squeeze(slice(list.expr(), 0, index, index + 1), int_array({0})))};
   }

@@ -38,7 +38,7 @@ Expr by_rows(const Operation& in, const Expr& x, const Expr& weight) {
 /// steps, the last output and the last cell.
 std::vector<Expr> projected_lstm(const Operation& in, const Expr& x, const std::vector<Expr>& params, Expr state,
                                  Expr cell, bool is_reversed) {
-  const int64_t steps = in.static_shape(x, "an LSTM with projections")[0];
+  const int64_t steps = in.static_extent(x, 0, "an LSTM with projections");
   std::vector<Expr> outputs(static_cast<size_t>(steps));
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t at = is_reversed ? steps - 1 - i : i;

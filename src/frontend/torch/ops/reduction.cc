@@ -188,7 +188,7 @@ Values median_of(Operation& in) {
   const bool has_dim = in.has("dim");
   if (!has_dim) x = reshape(x, int_array({-1}));
   const int axis = has_dim ? in.axis_of(in.integer("dim"), in.rank(x)) : 0;
-  const int64_t extent = in.static_shape(x, "median")[static_cast<size_t>(axis)], at = (extent - 1) / 2;
+  const int64_t extent = in.static_extent(x, axis, "median"), at = (extent - 1) / 2;
   if (extent == 0) in.unsupported("the median of nothing");
   std::vector<Expr> sorted = onnx::apply_all(in, "TopK", {x, make_ints({extent})}, {{"axis", axis}, {"largest", 0}}, 2);
   Values out;

@@ -307,7 +307,7 @@ Values rolled(Operation& in) {
   if (is_flat) x = reshape(x, int_array({-1})), dims = Ints{0};
   for (size_t i = 0; i < dims.size(); ++i) {
     const int axis = in.axis_of(dims[i], in.rank(x));
-    const int64_t extent = in.static_shape(x, "roll")[static_cast<size_t>(axis)];
+    const int64_t extent = in.static_extent(x, axis, "roll");
     if (extent == 0) continue;
     const int64_t shift = ((shifts[i] % extent) + extent) % extent;
     if (shift == 0) continue;

@@ -20,10 +20,9 @@ Expr one_int(const Operation& in, const Value& value) { return in.int_vector(val
 
 /// The base with its elements [begin, begin + step, ...) along an axis replaced.
 Expr written(const NodeContext& in, const Expr& base, const Expr& value, int axis, int64_t begin, int64_t step) {
-  const Ints shape = in.static_shape(base, "writing into a part of a tensor");
   const Expr part = cast_if_needed(in, value, in.dtype(base));
-  const int64_t count = in.static_shape(value, "writing into a part of a tensor")[static_cast<size_t>(axis)];
-  const int64_t extent = shape[static_cast<size_t>(axis)];
+  const int64_t count = in.static_extent(value, axis, "writing into a part of a tensor");
+  const int64_t extent = in.static_extent(base, axis, "writing into a part of a tensor");
   if (step == 1) {
     Array<Expr> parts;
     if (begin > 0) parts.push_back(slice(base, axis, 0, begin));
@@ -119,15 +118,31 @@ std::vector<Value> parts_of(Operation& in, const Expr& x, int axis, const std::v
   return out;
 }
 
+/// Parts whose sizes a run decides.
+std::vector<Value> parts_at_run_time(Operation& in, const Expr& x, int axis, const std::vector<Value>& sizes) {
+  std::vector<Value> out;
+  Expr at = make_ints({0});
+  for (const Value& size : sizes) {
+    Expr end = add(at, one_int(in, size));
+    out.push_back(Value(onnx::apply(in, "Slice", {x, at, end, make_ints({axis}), make_ints({1})})));
+    at = end;
+  }
+  return out;
+}
+
 Values split_by_size(Operation& in) {
   Expr x = in[0];
   const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
   const char* name = in.has("split_sizes") ? "split_sizes" : in.has("split_size") ? "split_size" : "sections";
   std::vector<int64_t> sizes;
   if (in.value(name).kind == Value::List) {
+    const std::vector<Value>& given = in.items(name);
+    if (given.size() == 1) return {Value::of({in.value(0)})};
+    auto is_known = [&](const Value& size) { return in.known_int(size).has_value(); };
+    if (!std::all_of(given.begin(), given.end(), is_known)) return {Value::of(parts_at_run_time(in, x, axis, given))};
     sizes = in.integers(name);
   } else {
-    const int64_t each = in.integer(name), extent = in.static_shape(x, "split")[static_cast<size_t>(axis)];
+    const int64_t each = in.integer(name), extent = in.static_extent(x, axis, "split");
     if (each < 1) in.invalid("the size of a part is " + std::to_string(each));
     for (int64_t at = 0; at < std::max<int64_t>(extent, 1); at += each) sizes.push_back(std::min(each, extent - at));
   }
@@ -148,7 +163,7 @@ Values chunked(Operation& in) {
 Values tensor_split_of(Operation& in) {
   Expr x = in[0];
   const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
-  const int64_t extent = in.static_shape(x, "tensor_split")[static_cast<size_t>(axis)];
+  const int64_t extent = in.static_extent(x, axis, "tensor_split");
   std::vector<int64_t> sizes;
   if (in.has("sections")) {
     const int64_t count = in.integer("sections");
@@ -169,7 +184,7 @@ Values tensor_split_of(Operation& in) {
 Values unbound(Operation& in) {
   Expr x = in[0];
   const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
-  const int64_t count = in.static_shape(x, "unbind")[static_cast<size_t>(axis)];
+  const int64_t count = in.static_extent(x, axis, "unbind");
   std::vector<Value> out;
   for (int64_t i = 0; i < count; ++i) out.push_back(Value(squeeze(slice(x, axis, i, i + 1), int_array({axis}))));
   return {Value::of(std::move(out))};
@@ -180,7 +195,7 @@ Values unfolded_windows(Operation& in) {
   const size_t rank = in.rank(x);
   const int axis = in.axis_of(in.integer("dimension"), rank);
   const int64_t size = in.integer("size"), step = in.integer("step");
-  const int64_t extent = in.static_shape(x, "unfold")[static_cast<size_t>(axis)];
+  const int64_t extent = in.static_extent(x, axis, "unfold");
   if (size < 0 || step < 1 || size > extent) in.invalid("windows that do not fit the data");
   const int64_t count = (extent - size) / step + 1;
   std::vector<int64_t> indices, order;
@@ -193,20 +208,36 @@ Values unfolded_windows(Operation& in) {
   return {transpose(out, int_array(order))};
 }
 
+/// Each element less the one before it, so many times; `prepend` and `append` are put around the data first.
+Values differences_of(Operation& in) {
+  Expr x = in[0];
+  const int axis = in.axis_of(in.integer("dim", -1), in.rank(x));
+  Array<Expr> parts;
+  if (in.has("prepend")) parts.push_back(in["prepend"]);
+  parts.push_back(x);
+  if (in.has("append")) parts.push_back(in["append"]);
+  if (parts.size() > 1) x = concatenate(parts, axis);
+  for (int64_t i = in.integer("n", 1); i > 0; --i) {
+    Expr after = slice(x, axis, 1, INT32_MAX), before = slice(x, axis, 0, -1);
+    x = in.dtype(x) == DataType::Bool() ? call_op("not_equal", {after, before}) : subtract(after, before);
+  }
+  return {x};
+}
+
 /// What is written into a part: a functional form of an assignment.
 Values slice_scattered(Operation& in) {
   Expr x = in[0];
   const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
-  const int64_t extent = in.static_shape(x, "slice_scatter")[static_cast<size_t>(axis)];
+  const int64_t extent = in.static_extent(x, axis, "slice_scatter");
   const int64_t start = in.integer("start", 0), step = in.integer("step", 1);
   const int64_t begin = std::clamp<int64_t>(start < 0 ? start + extent : start, 0, extent);
-  if (in.static_shape(in["src"], "slice_scatter")[static_cast<size_t>(axis)] == 0) return {x};
+  if (in.static_extent(in["src"], axis, "slice_scatter") == 0) return {x};
   return {written(in, x, in["src"], axis, begin, step)};
 }
 Values select_scattered(Operation& in) {
   Expr x = in[0];
   const int axis = in.axis_of(in.integer("dim"), in.rank(x));
-  const int64_t extent = in.static_shape(x, "select_scatter")[static_cast<size_t>(axis)], index = in.integer("index");
+  const int64_t extent = in.static_extent(x, axis, "select_scatter"), index = in.integer("index");
   return {written(in, x, expand_dims(in["src"], axis), axis, index < 0 ? index + extent : index, 1)};
 }
 
@@ -224,6 +255,7 @@ Rows slice_rows() {
   return {
       {"aten::chunk", chunked},
       {"aten::copy", replaced},
+      {"aten::diff", differences_of},
       {"aten::hsplit", tensor_split_of},
       {"aten::narrow", narrowed},
       {"aten::select", selected},

@@ -129,12 +129,23 @@ def bind_symbols(placeholders: list[Any], tensors: list[Any]) -> list[dict[str, 
     return nodes
 
 
+def without_vmap(program: Any) -> Any:
+    """The program with operators on whole tensors where `torch.vmap` was traced as such; others as they are."""
+    inside = (
+        getattr(node.target, "__module__", None) == "torch._functorch.predispatch"
+        for module in program.graph_module.modules()
+        for node in getattr(getattr(module, "graph", None), "nodes", ())
+    )
+    return program.run_decompositions({}) if any(inside) else program
+
+
 def written_export(program: Any, input_infos: list[Any] | None, writer: GraphWriter, param_name: Any) -> dict[str, Any]:
     """An exported program; `input_infos` may give names, shapes and types of its inputs."""
     from torch.export.graph_signature import InputKind, OutputKind
 
     from .script import shape_and_dtype
 
+    program = without_vmap(program)
     signature = program.graph_signature
     placeholders = {node.name: node for node in program.graph_module.graph.nodes if node.op == "placeholder"}
     bound: dict[str, Any] = {}
