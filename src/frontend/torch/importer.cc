@@ -336,7 +336,7 @@ Values Importer::import_node(const Node& node, Scope& scope) {
   });
 }
 
-void Importer::change_in_place(const Operation::Args& args, const Values& values) const {
+void Importer::change_in_place(const Operation::Args& args, Values& values) const {
   if (args.empty() || values.empty() || !args[0].second.is_tensor() || !values[0].is_tensor()) return;
   const std::shared_ptr<Cell>& cell = args[0].second.cell;
   if (cell == values[0].cell) return;
@@ -347,16 +347,18 @@ void Importer::change_in_place(const Operation::Args& args, const Values& values
     now = relay::cast(now, was->dtype);  // a tensor keeps its element type
   for (std::shared_ptr<Cell> at = cell; at && journal; at = at->base) journal->emplace_back(at, at->get());
   cell->set(now);
+  values[0].cell = cell;  // the result is the tensor itself, for the next operator that changes it
 }
 
 Value Importer::view_of(const Value& base, const ViewOf& view) const {
   Value out(view.read(base.expr()));
   out.quantized = base.quantized;
-  if (!changes_in_place_ || !view.write) return out;
+  if (!changes_in_place_) return out;
   out.cell->base = base.cell;
   out.cell->seen = base.cell->version;
   out.cell->read = view.read;
   out.cell->write = view.write;
+  out.cell->strides = view.strides;
   return out;
 }
 

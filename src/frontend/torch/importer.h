@@ -30,7 +30,8 @@ struct Cell {
   std::shared_ptr<Cell> base;  // of a view
   int64_t seen = 0;            // the version of the base that `now` was made from
   std::function<Expr(const Expr& base)> read;
-  std::function<Expr(const Expr& base, const Expr& value)> write;
+  std::function<Expr(const Expr& base, const Expr& value)> write;  // null: elements lie over each other
+  std::optional<Ints> strides;                                     // of a view, where they are known; views.h
 };
 
 /// scale * (integer - zero) along an axis, of a quantised tensor.

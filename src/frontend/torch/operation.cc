@@ -15,12 +15,14 @@ Expr Cell::get() {
   if (seen != base->version) {
     now = read(whole);
     seen = base->version;
+    ++version;  // for views of this one
   }
   return now;
 }
 
 void Cell::set(const Expr& value) {
   if (base) {
+    if (!write) throw Error(OpNotImplemented) << "a tensor is changed through a view whose elements are not its alone";
     base->set(write(base->get(), value));
     seen = base->version;
   }

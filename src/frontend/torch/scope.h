@@ -23,7 +23,8 @@ struct TitledNode : NodeContext {
 /// The part of a tensor that in-place operators may change, and how.
 struct ViewOf {
   std::function<Expr(const Expr& base)> read;
-  std::function<Expr(const Expr& base, const Expr& value)> write;
+  std::function<Expr(const Expr& base, const Expr& value)> write = nullptr;  // null: it is only read
+  std::optional<Ints> strides = std::nullopt;
 };
 
 class Importer {
@@ -38,6 +39,7 @@ class Importer {
   std::unordered_set<const Object*> visible_tensors() const;
   /// A view of a tensor; of a program that changes nothing in place, a tensor like any other.
   Value view_of(const Value& base, const ViewOf& view) const;
+  bool changes_in_place() const { return changes_in_place_; }
   /// An input and its axis of this extent, where it is that of one.
   std::optional<std::pair<Expr, int>> input_of(const PrimExpr& extent) const;
   /// Tensors that were changed in place, with what they were, since the journal began; null: nobody writes one.
@@ -53,7 +55,7 @@ class Importer {
   Value weight(const std::string& name);
   void define_results(const Node& node, Values values, Scope& scope);
   void define_result(const Result& result, Value value, const Node& node, Scope& scope);
-  void change_in_place(const Operation::Args& args, const Values& values) const;
+  void change_in_place(const Operation::Args& args, Values& values) const;
   void reject(const Node& node, const Error& error, Scope& scope);
   relay::Var input_var(const Input& input, Map<String, Array<String>>* dims);
   void forget_names(const Expr& root) const;

@@ -156,11 +156,13 @@ Converter triangle_of(bool upper) {
 
 Value cast_value(const Operation& in, const Value& x, DataType dtype) {
   if (!x.is_tensor() && !x.is_number()) return x;
+  if (x.is_tensor() && in.dtype(x.expr()) == dtype) return x;  // the tensor itself, not a copy
   return Value(as_type(in, x, dtype));
 }
 /// Devices and memory formats mean nothing here.
 Values to_other(Operation& in) {
-  const Value& x = in.value(0);
+  Value x = in.value(0);
+  if (x.is_tensor() && (in.name() == "_to_copy" || in.flag("copy", false))) x = Value(x.expr());
   if (in.has("other")) return {cast_value(in, x, in.dtype(in["other"]))};
   if (std::optional<DataType> dtype = in.dtype_given()) return {cast_value(in, x, *dtype)};
   return {x};

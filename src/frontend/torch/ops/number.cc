@@ -2,7 +2,7 @@
 
 #include "frontend/common/parts.h"
 #include "frontend/torch/promote.h"
-#include "frontend/torch/scope.h"
+#include "frontend/torch/views.h"
 #include "ir/prim/ops.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -93,12 +93,7 @@ Values as_list(Operation& in) {
 }
 Values unpacked_list(Operation& in) {
   const Value& given = in.value(0);
-  if (given.is_tensor()) {  // along its first axis
-    std::vector<Value> out;
-    const int64_t count = in.static_extent(given.expr(), 0, "unpacking a tensor");
-    for (int64_t i = 0; i < count; ++i) out.push_back(Value(squeeze(slice(given.expr(), 0, i, i + 1), int_array({0}))));
-    return out;
-  }
+  if (given.is_tensor()) return elements_of(in, given, 0, "unpacking a tensor");
   Values out = in.items_of(given, "what is unpacked");
   if (out.size() == 1) return {out[0]};
   return out;
@@ -116,11 +111,7 @@ Values item_at(Operation& in) {
                (key.kind == Value::Text ? "\"" + key.text + "\"" : std::to_string(key.integer)));
   }
   int64_t index = in.int_of(in.value(1), "the index of a list");
-  if (list.is_tensor()) {
-    const int64_t count = in.static_extent(list.expr(), 0, "an element of a tensor");
-    if (index < 0) index += count;
-    return {Value(squeeze(slice(list.expr(), 0, index, index + 1), int_array({0})))};
-  }
+  if (list.is_tensor()) return {element_of(in, list, 0, index)};
   const std::vector<Value>& items = in.items_of(list, "what is indexed");
   const auto count = static_cast<int64_t>(items.size());
   if (index < -count || index >= count)

@@ -3,7 +3,7 @@
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
 #include "frontend/torch/promote.h"
-#include "frontend/torch/scope.h"
+#include "frontend/torch/views.h"
 #include "ir/prim/ops.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
@@ -21,8 +21,19 @@ using namespace relay;  // NOLINT: makers of calls
 using Change = std::function<Expr(const Expr&)>;
 
 /// A view with the same elements, and the way back.
-Values rearranged(Operation& in, Change there, Change back) {
-  return {in.importer().view_of(in.value(0), {there, [back](const Expr&, const Expr& value) { return back(value); }})};
+Values rearranged(Operation& in, Change there, Change back, std::optional<Ints> strides) {
+  return {in.importer().view_of(
+      in.value(0), {there, [back](const Expr&, const Expr& value) { return back(value); }, std::move(strides)})};
+}
+/// The same for other extents; a copy where PyTorch makes one.
+Values in_extents(Operation& in, const Change& there, const Change& back) {
+  std::optional<Ints> strides = strides_of(in, in.value(0));
+  if (!strides) return rearranged(in, there, back, std::nullopt);
+  Expr out = there(in[0]);
+  std::optional<std::vector<int64_t>> wanted = in.fixed_shape(out);
+  if (!wanted) return rearranged(in, there, back, std::nullopt);
+  strides = strides_in_shape(*in.fixed_shape(in[0]), *strides, *wanted);
+  return strides ? rearranged(in, there, back, strides) : Values{out};
 }
 
 Expr in_shape(const NodeContext& in, const Expr& x, const Expr& shape) {
@@ -46,7 +57,7 @@ Values reshaped_by(Operation& in, const Expr& shape) {
   Expr own = shape_at_run_time(in[0]);
   if (std::optional<std::vector<int64_t>> fixed = in.fixed_shape(in[0])) own = make_ints(*fixed);
   auto node = std::make_shared<TitledNode>(in.title());
-  return rearranged(
+  return in_extents(
       in, [node, shape](const Expr& x) { return in_shape(*node, x, shape); },
       [node, own](const Expr& x) { return in_shape(*node, x, own); });
 }
@@ -55,7 +66,12 @@ Values view_shaped(Operation& in) {
   if (in.has("dtype")) {
     DataType dtype = *in.dtype_given();
     if (dtype.bits != in.dtype(in[0]).bits) in.unsupported("a view as a type of another size");
-    return {call_op("reinterpret", {in[0]}, make_attrs<CastAttrs>([&](auto& attrs) { attrs.dtype = dtype; }))};
+    auto as = [](DataType type) {
+      return [type](const Expr& x) {
+        return call_op("reinterpret", {x}, make_attrs<CastAttrs>([&](auto& attrs) { attrs.dtype = type; }));
+      };
+    };
+    return rearranged(in, as(dtype), as(in.dtype(in[0])), strides_of(in, in.value(0)));
   }
   return reshaped_by(in, in.int_vector(in.value(in.has("shape") ? "shape" : "size")));
 }
@@ -110,9 +126,14 @@ Values unflattened(Operation& in) {
 Values with_order(Operation& in, const std::vector<int64_t>& order) {
   std::vector<int64_t> inverse(order.size());
   for (size_t i = 0; i < order.size(); ++i) inverse.at(static_cast<size_t>(order[i])) = static_cast<int64_t>(i);
+  std::optional<Ints> own = strides_of(in, in.value(0)), strides;
+  if (own) {
+    strides.emplace();
+    for (int64_t axis : order) strides->push_back((*own)[static_cast<size_t>(axis)]);
+  }
   return rearranged(
       in, [order](const Expr& x) { return transpose(x, int_array(order)); },
-      [inverse](const Expr& x) { return transpose(x, int_array(inverse)); });
+      [inverse](const Expr& x) { return transpose(x, int_array(inverse)); }, strides);
 }
 
 std::vector<int64_t> natural_order(size_t rank) {
@@ -174,18 +195,36 @@ Values squeezed_of(Operation& in) {
       gone.push_back(axis);
   if (gone.empty()) return {in.value(0)};
   std::sort(gone.begin(), gone.end());
-  return rearranged(
-      in, [gone](const Expr& v) { return squeeze(v, int_array(gone)); },
-      [gone](Expr v) {
-        for (int64_t axis : gone) v = expand_dims(v, static_cast<int>(axis));
-        return v;
-      });
+  auto there = [gone](const Expr& v) { return squeeze(v, int_array(gone)); };
+  auto back = [gone](Expr v) {
+    for (int64_t axis : gone) v = expand_dims(v, static_cast<int>(axis));
+    return v;
+  };
+  return in_extents(in, there, back);
 }
 Values unsqueezed_of(Operation& in) {
   const int axis = in.axis(in.integer("dim"), in.rank(in[0]) + 1);
-  return rearranged(
+  return in_extents(
       in, [axis](const Expr& x) { return expand_dims(x, axis); },
       [axis](const Expr& x) { return squeeze(x, int_array({axis})); });
+}
+
+/// A view that repeats elements; one that repeats none is written through like any other.
+Values broadcast_view(Operation& in, const Change& there) {
+  std::optional<Ints> strides = strides_of(in, in.value(0));
+  if (!strides) return {in.importer().view_of(in.value(0), {there})};
+  std::optional<std::vector<int64_t>> own = in.fixed_shape(in[0]), wanted = in.fixed_shape(there(in[0]));
+  if (!wanted) return {in.importer().view_of(in.value(0), {there})};
+  if (product_of(*own) == product_of(*wanted)) {
+    auto context = std::make_shared<TitledNode>(in.title());
+    Expr shape = make_ints(*own);
+    return in_extents(in, there, [=](const Expr& x) { return in_shape(*context, x, shape); });
+  }
+  const size_t added = wanted->size() - own->size();
+  strides->insert(strides->begin(), added, 0);
+  for (size_t i = 0; i < own->size(); ++i)
+    if ((*own)[i] != (*wanted)[added + i]) (*strides)[added + i] = 0;
+  return {in.importer().view_of(in.value(0), {there, nullptr, strides})};
 }
 
 /// -1 keeps an extent.
@@ -207,9 +246,14 @@ Values expanded_of(Operation& in) {
       wanted.push_back(known ? Value::of(*known) : given[i]);
     }
   }
-  return {onnx::apply(in, "Expand", {x, in.int_vector(Value::of(wanted))})};
+  auto context = std::make_shared<TitledNode>(in.title());
+  Expr shape = in.int_vector(Value::of(wanted));
+  return broadcast_view(in, [=](const Expr& base) { return onnx::apply(*context, "Expand", {base, shape}); });
 }
-Values expanded_like_other(Operation& in) { return {broadcast_to_like(in[0], in["other"])}; }
+Values expanded_like_other(Operation& in) {
+  Expr other = in["other"];
+  return broadcast_view(in, [other](const Expr& base) { return broadcast_to_like(base, other); });
+}
 
 Values broadcast_all(Operation& in) {
   std::vector<Expr> tensors = in.tensors("tensors");
@@ -353,8 +397,11 @@ Values same_value(Operation& in) { return {in.value(0)}; }
 Values copied(Operation& in) {
   const Value& given = in.value(0);
   if (!given.is_tensor()) return {given};
-  return {Value(given.expr())};
+  Value out(given.expr());
+  out.quantized = given.quantized;
+  return {out};
 }
+Values contiguous_of(Operation& in) { return is_contiguous(in, in.value(0)) ? same_value(in) : copied(in); }
 
 }  // namespace
 
@@ -372,7 +419,7 @@ Rows shape_rows() {
       {"aten::clone", copied},
       {"aten::concat", concatenated},
       {"aten::concatenate", concatenated},
-      {"aten::contiguous", same_value},
+      {"aten::contiguous", contiguous_of},
       {"aten::detach", same_value},
       {"aten::expand", expanded_of},
       {"aten::expand_as", expanded_like_other},

@@ -4,7 +4,7 @@
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
 #include "frontend/torch/promote.h"
-#include "frontend/torch/scope.h"
+#include "frontend/torch/views.h"
 #include "ir/prim/ops.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -18,24 +18,6 @@ using namespace relay;  // NOLINT: makers of calls
 
 Expr one_int(const Operation& in, const Value& value) { return in.int_vector(value); }
 
-/// The base with its elements [begin, begin + step, ...) along an axis replaced.
-Expr written(const NodeContext& in, const Expr& base, const Expr& value, int axis, int64_t begin, int64_t step) {
-  const Expr part = cast_if_needed(in, value, in.dtype(base));
-  const int64_t count = in.static_extent(value, axis, "writing into a part of a tensor");
-  const int64_t extent = in.static_extent(base, axis, "writing into a part of a tensor");
-  if (step == 1) {
-    Array<Expr> parts;
-    if (begin > 0) parts.push_back(slice(base, axis, 0, begin));
-    parts.push_back(part);
-    if (begin + count < extent) parts.push_back(slice(base, axis, begin + count, extent));
-    return parts.size() == 1 ? parts[0] : concatenate(parts, axis);
-  }
-  std::vector<int64_t> from(static_cast<size_t>(extent));
-  for (int64_t i = 0; i < extent; ++i) from[static_cast<size_t>(i)] = i;
-  for (int64_t i = 0; i < count; ++i) from[static_cast<size_t>(begin + i * step)] = extent + i;
-  return take(concatenate({base, part}, axis), make_ints(from), axis);
-}
-
 /// Elements [start, end) in steps, both counted from the end where negative.
 Values sliced_of(Operation& in) {
   Expr x = in[0];
@@ -45,19 +27,9 @@ Values sliced_of(Operation& in) {
   const Value &first = in.value_or_absent("start"), &last = in.value_or_absent("end");
   std::optional<int64_t> begin = first.is_absent() ? 0 : in.known_int(first),
                          end = last.is_absent() ? INT64_MAX : in.known_int(last);
-  const int64_t* extent = as_int(in.shape(x)[static_cast<size_t>(axis)]);
-  if (begin && end && *begin == 0 && *end >= INT32_MAX && step == 1) return {in.value(0)};
-  if (begin && end && extent) {
-    auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + *extent : at, 0, *extent); };
-    const int64_t from = bound(*begin), to = std::max(bound(*end), from);
-    if (from == 0 && to == *extent && step == 1) return {in.value(0)};
-    std::function<Expr(const Expr&, const Expr&)> back;
-    if (in.fixed_shape(x)) {
-      auto context = std::make_shared<TitledNode>(in.title());
-      back = [=](const Expr& base, const Expr& value) { return written(*context, base, value, axis, from, step); };
-    }
-    return {in.importer().view_of(in.value(0),
-                                  {[=](const Expr& base) { return slice(base, axis, from, to, step); }, back})};
+  if (begin && end) {
+    auto bound = [](int64_t at) { return std::clamp<int64_t>(at, -Range::kToTheEnd, Range::kToTheEnd); };
+    return {range_of(in, in.value(0), axis, {bound(*begin), bound(*end), step})};
   }
   auto number = [&](const Value& given, int64_t otherwise) {
     return given.is_absent() ? make_ints({otherwise}) : one_int(in, given);
@@ -70,11 +42,10 @@ Values narrowed(Operation& in) {
   Expr x = in[0];
   const int axis = in.axis_of(in.integer("dim"), in.rank(x));
   std::optional<int64_t> start = in.known_int(in.value("start")), length = in.known_int(in.value("length"));
-  const int64_t* extent = as_int(in.shape(x)[static_cast<size_t>(axis)]);
-  if (start && length && (extent || *start >= 0)) {
-    const int64_t from = *start < 0 ? *start + *extent : *start;
-    return {in.importer().view_of(
-        in.value(0), {[=, n = *length](const Expr& base) { return slice(base, axis, from, from + n); }, {}})};
+  const bool is_small = start && length && std::max(std::abs(*start), std::abs(*length)) < Range::kToTheEnd / 2;
+  if (is_small && *length >= 0 && (*start >= 0 || *start + *length <= 0)) {
+    const bool is_last = *start < 0 && *start + *length == 0;
+    return {range_of(in, in.value(0), axis, {*start, is_last ? Range::kToTheEnd : *start + *length})};
   }
   Expr from = one_int(in, in.value("start")), to = add(from, one_int(in, in.value("length")));
   return {onnx::apply(in, "Slice", {x, from, to, make_ints({axis}), make_ints({1})})};
@@ -85,35 +56,18 @@ Values selected(Operation& in) {
   Expr x = in[0];
   const int axis = in.axis_of(in.integer("dim"), in.rank(x));
   std::optional<int64_t> known = in.known_int(in.value("index"));
-  const int64_t* extent = as_int(in.shape(x)[static_cast<size_t>(axis)]);
-  if (known && (extent || *known >= 0)) {
-    const int64_t at = *known < 0 ? *known + *extent : *known;
-    if (extent && (at < 0 || at >= *extent))
-      in.invalid("index " + std::to_string(*known) + " of an axis of extent " + std::to_string(*extent));
-    auto context = std::make_shared<TitledNode>(in.title());
-    auto there = [=](const Expr& base) { return squeeze(slice(base, axis, at, at + 1), int_array({axis})); };
-    auto back = [=](const Expr& base, const Expr& value) {
-      return written(*context, base, expand_dims(value, axis), axis, at, 1);
-    };
-    return {in.importer().view_of(in.value(0), {there, back})};
-  }
+  if (known) return {element_of(in, in.value(0), axis, *known)};
   Expr index = squeeze(one_int(in, in.value("index")), int_array({0}));
-  if (known) index = add(index, extent_at_run_time(in, x, axis));
   return {take(x, where(less(index, make_ints({0})), add(index, extent_at_run_time(in, x, axis)), index), axis)};
 }
 
-std::vector<Value> parts_of(Operation& in, const Expr& x, int axis, const std::vector<int64_t>& sizes) {
+std::vector<Value> parts_of(Operation& in, int axis, const std::vector<int64_t>& sizes) {
   std::vector<Value> out;
   int64_t at = 0;
   for (int64_t size : sizes) {
-    const int64_t from = at, to = at + size;
-    auto context = std::make_shared<TitledNode>(in.title());
-    auto there = [=](const Expr& base) { return slice(base, axis, from, to); };
-    std::function<Expr(const Expr&, const Expr&)> back;
-    if (in.fixed_shape(x))
-      back = [=](const Expr& base, const Expr& value) { return written(*context, base, value, axis, from, 1); };
-    out.push_back(in.importer().view_of(in.value(0), {there, back}));
-    at = to;
+    if (size < 0 || size > Range::kToTheEnd - at) in.invalid("a part of " + std::to_string(size) + " elements");
+    out.push_back(range_of(in, in.value(0), axis, {at, at + size}));
+    at += size;
   }
   return out;
 }
@@ -146,7 +100,7 @@ Values split_by_size(Operation& in) {
     if (each < 1) in.invalid("the size of a part is " + std::to_string(each));
     for (int64_t at = 0; at < std::max<int64_t>(extent, 1); at += each) sizes.push_back(std::min(each, extent - at));
   }
-  return {Value::of(parts_of(in, x, axis, sizes))};
+  return {Value::of(parts_of(in, axis, sizes))};
 }
 Values chunked(Operation& in) {
   Expr x = in[0];
@@ -158,7 +112,7 @@ Values chunked(Operation& in) {
   const int64_t each = std::max<int64_t>((*known + count - 1) / count, 1);
   std::vector<int64_t> sizes;
   for (int64_t at = 0; at < std::max<int64_t>(*known, 1); at += each) sizes.push_back(std::min(each, *known - at));
-  return {Value::of(parts_of(in, x, axis, sizes))};
+  return {Value::of(parts_of(in, axis, sizes))};
 }
 Values tensor_split_of(Operation& in) {
   Expr x = in[0];
@@ -179,15 +133,11 @@ Values tensor_split_of(Operation& in) {
       at = to;
     }
   }
-  return {Value::of(parts_of(in, x, axis, sizes))};
+  return {Value::of(parts_of(in, axis, sizes))};
 }
 Values unbound(Operation& in) {
-  Expr x = in[0];
-  const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
-  const int64_t count = in.static_extent(x, axis, "unbind");
-  std::vector<Value> out;
-  for (int64_t i = 0; i < count; ++i) out.push_back(Value(squeeze(slice(x, axis, i, i + 1), int_array({axis}))));
-  return {Value::of(std::move(out))};
+  const int axis = in.axis_of(in.integer("dim", 0), in.rank(in[0]));
+  return {Value::of(elements_of(in, in.value(0), axis, "unbind"))};
 }
 
 Values unfolded_windows(Operation& in) {
@@ -201,11 +151,13 @@ Values unfolded_windows(Operation& in) {
   std::vector<int64_t> indices, order;
   for (int64_t i = 0; i < count; ++i)
     for (int64_t k = 0; k < size; ++k) indices.push_back(i * step + k);
-  Expr out = take(x, reshape_to(make_ints(indices), {count, size}), axis);  // (.., count, size, ..)
   for (int64_t i = 0; i <= static_cast<int64_t>(rank); ++i)
     if (i != axis + 1) order.push_back(i);
   order.push_back(axis + 1);
-  return {transpose(out, int_array(order))};
+  return {in.importer().view_of(
+      in.value(0), {[=](const Expr& whole) {  // (.., count, size, ..), the last moved to the end
+        return transpose(take(whole, reshape_to(make_ints(indices), {count, size}), axis), int_array(order));
+      }})};
 }
 
 /// Each element less the one before it, so many times; `prepend` and `append` are put around the data first.
@@ -228,17 +180,15 @@ Values differences_of(Operation& in) {
 Values slice_scattered(Operation& in) {
   Expr x = in[0];
   const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
-  const int64_t extent = in.static_extent(x, axis, "slice_scatter");
-  const int64_t start = in.integer("start", 0), step = in.integer("step", 1);
-  const int64_t begin = std::clamp<int64_t>(start < 0 ? start + extent : start, 0, extent);
+  const int64_t start = in.integer("start", 0), end = in.has("end") ? in.integer("end") : Range::kToTheEnd;
   if (in.static_extent(in["src"], axis, "slice_scatter") == 0) return {x};
-  return {written(in, x, in["src"], axis, begin, step)};
+  return {with_range(in, x, in["src"], axis, {start, std::min(end, Range::kToTheEnd), in.integer("step", 1)})};
 }
 Values select_scattered(Operation& in) {
   Expr x = in[0];
   const int axis = in.axis_of(in.integer("dim"), in.rank(x));
-  const int64_t extent = in.static_extent(x, axis, "select_scatter"), index = in.integer("index");
-  return {written(in, x, expand_dims(in["src"], axis), axis, index < 0 ? index + extent : index, 1)};
+  const int64_t index = in.integer("index");
+  return {with_range(in, x, expand_dims(in["src"], axis), axis, {index, index == -1 ? Range::kToTheEnd : index + 1})};
 }
 
 /// All of a tensor replaced, broadcast and cast to what it is.

@@ -3,6 +3,7 @@
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
 #include "frontend/torch/promote.h"
+#include "frontend/torch/scope.h"
 #include "relay/attrs/search.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -96,8 +97,22 @@ Values diagonal_of(Operation& in) {
   for (int64_t i = 0; i < rows; ++i)
     if (i + offset >= 0 && i + offset < columns) indices.push_back(i * columns + i + offset);
   rest.push_back(rows * columns);
-  Expr flat = reshape_to(transpose(x, int_array(order)), rest);
-  return {take(flat, make_ints(indices), static_cast<int>(rest.size()) - 1)};
+  const int last = static_cast<int>(rest.size()) - 1;
+  Ints outer = rest, inverse(rank);
+  outer.back() = rows;
+  outer.push_back(columns);
+  std::vector<int64_t> from(static_cast<size_t>(rows * columns));  // of all elements and then those of the diagonal
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < indices.size(); ++i)
+    from[static_cast<size_t>(indices[i])] = static_cast<int64_t>(from.size() + i);
+  for (size_t i = 0; i < rank; ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  auto flat = [=](const Expr& base) { return reshape_to(transpose(base, int_array(order)), rest); };
+  auto there = [=](const Expr& base) { return take(flat(base), make_ints(indices), last); };
+  auto back = [=](const Expr& base, const Expr& value) {
+    Expr all = take(concatenate({flat(base), value}, last), make_ints(from), last);
+    return transpose(reshape_to(all, outer), int_array(inverse));
+  };
+  return {in.importer().view_of(in.value(0), {there, back})};
 }
 
 }  // namespace
