@@ -176,6 +176,40 @@ def test_a_weight_with_a_norm_of_its_own(dim):
     np.testing.assert_allclose(got, v * g / np.sqrt((v * v).sum(axes, keepdims=True)), rtol=1e-5)
 
 
+def test_changes_in_place_follow_one_another():
+    x = rng.standard_normal((4, 3)).astype("float32")
+    nodes = [
+        node("aten::clone", "whole", self="x"),
+        node("aten::select", "row", self="whole", dim=0, index=1),
+        node("aten::mul_", "twice", self="row", other=2),
+        node("aten::add_", "more", self="twice", other=1),
+        node("aten::mul", "out", self="whole", other=1),
+    ]
+    want = x.copy()
+    want[1] = want[1] * 2 + 1
+    np.testing.assert_allclose(answers({"x": x}, nodes, "out"), want, rtol=1e-6)
+
+
+def test_a_transposed_tensor_is_copied_to_be_contiguous():
+    x = rng.standard_normal((4, 3)).astype("float32")
+    for copying, changed in (("aten::contiguous", 1), ("aten::detach", 2)):
+        nodes = [
+            node("aten::clone", "whole", self="x"),
+            node("aten::transpose", "turned", self="whole", dim0=0, dim1=1),
+            node(copying, "other", self="turned"),
+            node("aten::mul_", "twice", self="other", other=2),
+            node("aten::mul", "out", self="whole", other=1),
+        ]
+        np.testing.assert_allclose(answers({"x": x}, nodes, "out"), x * changed, rtol=1e-6)
+
+
+def test_elements_that_lie_over_each_other_are_not_changed():
+    x = rng.standard_normal((1, 3)).astype("float32")
+    nodes = [node("aten::expand", "wide", self="x", size=[2, 3]), node("aten::mul_", "out", self="wide", other=2)]
+    with pytest.raises(OpNotImplemented, match="through a view whose elements are not its alone"):
+        answers({"x": x}, nodes, "out")
+
+
 def test_unsupported_nodes_are_named_all_at_once():
     graph = {
         "inputs": ["x"],

@@ -3,7 +3,7 @@
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
 #include "frontend/torch/promote.h"
-#include "frontend/torch/scope.h"
+#include "frontend/torch/views.h"
 #include "relay/attrs/search.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -112,7 +112,13 @@ Values diagonal_of(Operation& in) {
     Expr all = take(concatenate({flat(base), value}, last), make_ints(from), last);
     return transpose(reshape_to(all, outer), int_array(inverse));
   };
-  return {in.importer().view_of(in.value(0), {there, back})};
+  std::optional<Ints> own = strides_of(in, in.value(0)), strides;
+  if (own) {
+    strides.emplace();
+    for (size_t i = 0; i + 2 < rank; ++i) strides->push_back((*own)[static_cast<size_t>(order[i])]);
+    strides->push_back((*own)[static_cast<size_t>(first)] + (*own)[static_cast<size_t>(second)]);
+  }
+  return {in.importer().view_of(in.value(0), {there, back, strides})};
 }
 
 }  // namespace
