@@ -83,13 +83,14 @@ Expr layout::block_conv(const Op& op, const Attrs& given, const Array<Expr>& arg
     out.out_layout = blocked_data(spatial, blocks.out);
     out.kernel_layout = with_blocks(topi::plain_kernel_layout(spatial), blocks.weight, 'i', blocks.out, 'o');
   });
-  if (attrs->groups != 1 || blocks.in < kMinLanes) return blocked;
+  if (blocks.in < kMinLanes || outs / attrs->groups % blocks.out != 0) return blocked;
   auto* changed = cast_or_null<relay::ConvAttrs>(blocked.as<relay::Call>()->attrs.get());
   const WinogradLayer layer{.ins = ins,
                             .outs = outs,
                             .kernel = changed->kernel_size,
                             .results = convert_shape(in, plain, type.as<TensorTypeNode>()->shape),
-                            .lanes = lanes};
+                            .lanes = lanes,
+                            .groups = attrs->groups};
   const std::vector<size_t> axes = winograd_axes(*attrs, layer, args[1], environment.context);
   return axes.empty() ? blocked : make_winograd(args, *changed, attrs->kernel_layout, blocks.out, axes);
 }

@@ -20,7 +20,7 @@ constexpr int64_t kLikelyExtents[] = {14, 28};  // of images whose height or wid
 
 /// Numbers of a layer, with likely ones for what is dynamic.
 struct LayerNumbers {
-  double ins, outs, batch, lanes, group;
+  double ins, outs, pairs, batch, lanes, group;
   std::vector<double> kernel, results;
 };
 
@@ -30,6 +30,7 @@ LayerNumbers numbers_of(const WinogradLayer& layer, int64_t likely) {
   };
   LayerNumbers out{.ins = double(layer.ins),
                    .outs = double(layer.outs),
+                   .pairs = double(layer.ins) * double(layer.outs) / double(layer.groups),
                    .batch = value(layer.results[0], 1),  // a dynamic batch is one image after the other
                    .lanes = double(layer.lanes),
                    .group = double(layer.group),
@@ -50,7 +51,7 @@ double product_of(const std::vector<double>& values) {
 
 /// Costs in vector multiplications.
 double direct_cost(const LayerNumbers& n) {
-  return product_of(n.kernel) * n.ins * n.outs * product_of(n.results) * n.batch / n.lanes / n.group;
+  return product_of(n.kernel) * n.pairs * product_of(n.results) * n.batch / n.lanes / n.group;
 }
 
 /// A transform of six elements takes some 21 of them, one of six products some 20; a larger weight comes from memory, a
@@ -66,7 +67,7 @@ double winograd_cost(const LayerNumbers& n, const std::vector<size_t>& axes) {
     else summed *= n.kernel[s];
     if (!is_transformed && s + 2 < n.kernel.size()) reads *= n.kernel[s];  // images that are transformed again for each
   }
-  const double vectors = 1 / n.lanes, pairs = n.ins * n.outs;
+  const double vectors = 1 / n.lanes, pairs = n.pairs;
   const double matmuls = kLoss * side * summed * tiles * pairs * vectors;
   const double transforms = tiles * vectors *
                             (n.ins * reads * kDataCost * (is_tile_of_two ? 2 * kSide : 1) +

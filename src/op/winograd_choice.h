@@ -9,13 +9,14 @@
 
 namespace tessera::op {
 
-/// A convolution of one group, in the order of its plain layout.
+/// A convolution, in the order of its plain layout.
 struct WinogradLayer {
   int64_t ins, outs;
   Array<PrimExpr> kernel;   // its spatial extents
   Array<PrimExpr> results;  // the batch, channels, and spatial extents
   int64_t lanes;            // of a vector
   int group = 1;            // elements that a direct convolution takes at once
+  int64_t groups = 1;       // of channels
 };
 
 /// The axes along which it takes the least time, of one or two; none where a direct convolution takes as little, or where the

@@ -1,6 +1,7 @@
 #include "topi/nn/winograd.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ir/prim/ops.h"
 #include "te/reduce.h"
@@ -96,7 +97,7 @@ void append(Indices* to, const Indices& more) {
   for (const PrimExpr& index : more) to->push_back(index);
 }
 
-/// A convolution stage by stage. Dimensions of stages are n: images, c and f: blocks of channels, p: positions (of tiles along
+/// A convolution stage by stage. Dimensions of stages are n: images, c and f: blocks of channels, g: groups of them, p: positions (of tiles along
 /// axes that are transformed), q: the same of the padded data, a and b: elements of a transformed tile, i and o: in a block of channels.
 class WinogradStages {
  public:
@@ -111,6 +112,7 @@ class WinogradStages {
         padding_(full_padding(options.padding, spatial_)),
         shape_(convert_shape(in_, plain_, data->shape)),
         in_block_(std::max<int>(static_cast<int>(in_->factor_of('C')), 1)),
+        groups_(static_cast<int>(options.groups)),
         has_blocks_(weight->shape.size() == spatial_ + 3) {
     for (size_t s = 0; s < spatial_; ++s) add_axis(s);
   }
@@ -228,10 +230,13 @@ class WinogradStages {
     });
   }
 
-  /// (a, b, f, n, p..., o)
+  PrimExpr group_outs() const { return floordiv(weight_->shape[spatial_], groups_); }
+
+  /// (a, b, g, f, n, p..., o)
   std::vector<Axis> products_dims() const {
     std::vector<Axis> dims = sides_dims();
-    dims.push_back({"f", weight_->shape[spatial_]});
+    dims.push_back({"g", PrimExpr(groups_)});
+    dims.push_back({"f", group_outs()});
     dims.push_back({"n", shape_[0]});
     add_positions(&dims, &Spatial::positions);
     dims.push_back({"o", out_block()});
@@ -239,8 +244,11 @@ class WinogradStages {
   }
 
   te::Tensor sums(const te::Tensor& tiles) const {
-    IterVar rc = te::reduce_axis(make_range(make_zero(ins().dtype()), ins()), "rc");
-    IterVar ri = te::reduce_axis(make_range(0, in_block_), "ri");
+    const PrimExpr group_ins = weight_->shape[spatial_ + 1];
+    const int block = groups_ == 1 ? in_block_ : shared_block(group_ins);  // of the sum
+    const PrimExpr blocks = groups_ == 1 ? ins() : floordiv(group_ins, block);
+    IterVar rc = te::reduce_axis(make_range(make_zero(blocks.dtype()), blocks), "rc");
+    IterVar ri = te::reduce_axis(make_range(0, block), "ri");
     Array<IterVar> reduced;
     for (const Spatial& axis : axes_)
       if (axis.kernel && !is_one(axis.kernel->dom->extent)) reduced.push_back(axis.kernel);
@@ -249,25 +257,40 @@ class WinogradStages {
     return stage(kWinogradSums, products_dims(), [&](const Indices& i) {
       const size_t t = sides();
       Indices at = slice(i, 0, t), weight_at = slice(i, 0, t);
-      at.push_back(rc->var);
-      at.push_back(i[t + 1]);
+      const PrimExpr channel = block == 1 ? PrimExpr(rc->var) : rc->var * block + ri->var;
+      PrimExpr data_block = rc->var, in_block = ri->var;
+      if (groups_ > 1 && block == in_block_) data_block = i[t] * blocks + rc->var;
+      else if (groups_ > 1) {
+        // a group begins anywhere in a block
+        const PrimExpr part = i[t] * blocks + rc->var;
+        data_block = floordiv(part, in_block_ / block);
+        in_block = floormod(part, in_block_ / block) * block + ri->var;
+      }
+      at.push_back(data_block);
+      at.push_back(i[t + 2]);
       for (size_t s = 0; s < spatial_; ++s) {
-        const PrimExpr& position = i[t + 2 + s];
+        const PrimExpr& position = i[t + 3 + s];
         if (axes_[s].is_transformed) {
           at.push_back(position);
           continue;
         }
         const bool is_single = is_one(axes_[s].kernel->dom->extent);
-        const PrimExpr tap = is_single ? PrimExpr(0) : PrimExpr(axes_[s].kernel->var);
-        at.push_back(position * options_.strides[s] + tap * options_.dilation[s]);
-        weight_at.push_back(tap);
+        const PrimExpr element = is_single ? PrimExpr(0) : PrimExpr(axes_[s].kernel->var);
+        at.push_back(position * options_.strides[s] + element * options_.dilation[s]);
+        weight_at.push_back(element);
       }
-      at.push_back(ri->var);
-      weight_at.push_back(i[t]);
-      weight_at.push_back(in_block_ == 1 ? PrimExpr(rc->var) : rc->var * in_block_ + ri->var);
+      at.push_back(in_block);
+      weight_at.push_back(groups_ == 1 ? i[t + 1] : i[t] * group_outs() + i[t + 1]);
+      weight_at.push_back(channel);
       if (has_blocks_) weight_at.push_back(i.back());
       return te::sum(te::load(tiles, at) * te::load(weight_, weight_at), reduced);
     });
+  }
+
+  /// Channels of a group in a row that lie in one block of the data.
+  int shared_block(const PrimExpr& group_ins) const {
+    const int64_t* known = as_int(group_ins);
+    return known ? static_cast<int>(std::gcd<int64_t>(*known, in_block_)) : 1;
   }
 
   te::Tensor transformed_back(const te::Tensor& products) const {
@@ -282,7 +305,10 @@ class WinogradStages {
       return pick(i[2 + spatial_], result_transform(form_.tile, along(side(), [&](const PrimExpr& row) {
                                                       Indices at{row};
                                                       if (sides() == 2) at.push_back(i[3 + spatial_]);
-                                                      append(&at, {i[1], i[0]});
+                                                      const PrimExpr outs = group_outs();
+                                                      if (groups_ == 1) append(&at, {0, i[1], i[0]});
+                                                      else
+                                                        append(&at, {floordiv(i[1], outs), floormod(i[1], outs), i[0]});
                                                       append(&at, slice(i, 2, spatial_));
                                                       at.push_back(i.back());
                                                       return te::load(products, at);
@@ -321,7 +347,7 @@ class WinogradStages {
   const size_t spatial_;
   const Layout in_, plain_;
   const Array<PrimExpr> padding_, shape_;
-  const int in_block_;
+  const int in_block_, groups_;
   const bool has_blocks_;
   std::vector<Spatial> axes_;
 };

@@ -94,7 +94,8 @@ REJECTED = {
     "few pixels and many weights": ((1, 512, 7, 7), (512, 512, 3, 3), {}),
     "a stride": ((1, 64, 16, 16), (64, 64, 3, 3), {"strides": (2, 2)}),
     "dilation": ((1, 64, 16, 16), (64, 64, 3, 3), {"dilation": (2, 2)}),
-    "groups": ((1, 64, 16, 16), (64, 32, 3, 3), {"groups": 2}),
+    "groups of four": ((1, 64, 16, 16), (64, 4, 3, 3), {"groups": 16}),
+    "each channel alone": ((1, 64, 28, 28), (64, 1, 3, 3), {"groups": 64}),
 }
 
 

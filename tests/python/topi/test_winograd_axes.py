@@ -8,7 +8,10 @@ from test_blocked_conv import run, values
 from test_winograd import OPTION, chosen, close
 
 
-def reference(x, w, padding, strides, dilation):
+def reference(x, w, padding, strides, dilation, groups=1):
+    if groups > 1:
+        parts = zip(np.split(x, groups, 1), np.split(w, groups))
+        return np.concatenate([reference(*each, padding, strides, dilation) for each in parts], 1)
     spatial = w.ndim - 2
     axes = tuple(range(2, x.ndim))
     x = np.pad(x, [(0, 0), (0, 0), *zip(padding[:spatial], padding[spatial:])]).astype("float64")
@@ -20,11 +23,12 @@ def reference(x, w, padding, strides, dilation):
     return np.einsum(f"nc{results}{kernel},oc{kernel}->no{results}", windows, w, optimize=True)
 
 
-def conv(data, weight, padding=None, strides=None, dilation=None, batch=None):
+def conv(data, weight, padding=None, strides=None, dilation=None, groups=1, batch=None):
     spatial = len(data) - 2
     op = {2: relay.nn.conv2d, 3: relay.nn.conv3d}[spatial]
     how = {"strides": strides or (1,) * spatial, "dilation": dilation or (1,) * spatial}
     how["padding"] = padding or tuple(k // 2 for k in weight[2:]) * 2
+    how["groups"] = groups
     x = relay.var("x", shape=(data[0] if batch is None else batch, *data[1:]))
     taps = values(*weight, seed=1)
     y = op(x, relay.const(taps), kernel_size=weight[2:], channels=weight[0], **how)
@@ -64,6 +68,12 @@ LAYERS = {
     "a row of a batch": (((2, 96, 9, 11), (96, 96, 1, 3)), {"padding": (0, 0, 0, 2)}, [1]),
     "a column": (((1, 96, 12, 14), (96, 96, 3, 1)), {}, [0]),
     "a column, every second one": (((1, 96, 13, 28), (96, 96, 3, 1)), {"strides": (1, 2)}, [0]),
+    "groups": (((1, 64, 28, 28), (64, 32, 3, 3)), {"groups": 2}, [0, 1]),
+    "groups that begin within a block": (((1, 112, 26, 27), (128, 56, 3, 3)), {"groups": 2}, [0, 1]),
+    "groups of 24 in a batch": (((2, 72, 28, 28), (72, 24, 3, 3)), {"groups": 3}, [0, 1]),
+    "groups of 12": (((1, 48, 30, 30), (64, 12, 3, 3)), {"groups": 4}, [0, 1]),
+    "groups of a video": (((1, 80, 4, 20, 20), (96, 40, 1, 3, 3)), {"groups": 2}, [1, 2]),
+    "a column in groups": (((1, 128, 28, 28), (128, 64, 3, 1)), {"groups": 2}, [0]),
     "a column of 3x5": (((1, 64, 14, 14), (64, 64, 3, 5)), {}, [0]),
 }
 
@@ -77,7 +87,7 @@ def test_it_gives_the_sums_of_a_convolution(name, target):
     close(run(function, {"x": x}, target), want(x))
 
 
-@pytest.mark.parametrize("name", ["3x1x1", "3x3x3", "a column"])
+@pytest.mark.parametrize("name", ["3x1x1", "3x3x3", "a column", "groups that begin within a block"])
 def test_the_batch_may_be_dynamic(name):
     (data, weight), how, axes = LAYERS[name]
     function, x, want = conv(data, weight, batch=relay.Any(), **how)

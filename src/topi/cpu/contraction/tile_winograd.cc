@@ -38,7 +38,7 @@ class WinogradScheduler {
         if (extent < 1 && extent != kDynamic) return false;
       if (shape.size() < 5 || shape.back() < kMinLanes || (shape.back() & (shape.back() - 1)) != 0) return false;
     }
-    return shape_of(kWinogradProducts)[sides()] != kDynamic && channels() != kDynamic;
+    return shape_of(kWinogradProducts)[sides() + 1] != kDynamic && channels() != kDynamic;
   }
 
   WinogradKnobs plan() const {
@@ -100,11 +100,11 @@ class WinogradScheduler {
   }
   size_t sides() const { return transformed().size(); }
 
-  // Products are (a, b, f, n, positions..., o), a and b being the sides of a tile: blocks are of rows of the last two axes of positions, and
-  // n and other positions number images.
-  size_t spatial() const { return shape_of(kWinogradProducts).size() - sides() - 3; }
-  size_t first_image() const { return sides() + 1; }
-  size_t row_axis() const { return sides() + spatial(); }
+  // Products are (a, b, g, f, n, positions..., o), a and b being the sides of a tile and g groups: blocks are of rows of the last two
+  // axes of positions, and n and other positions number images.
+  size_t spatial() const { return shape_of(kWinogradProducts).size() - sides() - 4; }
+  size_t first_image() const { return sides() + 2; }
+  size_t row_axis() const { return sides() + 1 + spatial(); }
   int64_t images(const std::vector<int64_t>& products) const {
     int64_t out = 1;
     for (size_t i = first_image(); i < row_axis(); ++i) out *= products[i];
@@ -156,13 +156,14 @@ class WinogradScheduler {
     };
     const int64_t side = number_of(products, sides()), summed = number_of(kernel, kernel.size());
     const int64_t reads = number_of(kernel, kernel.size() - 2);  // images of data that one of products is made of
-    const int64_t ins = channels() * data.back(), outs = products[sides()] * products.back(), bytes = 4;
+    const int64_t groups = products[sides()], ins = channels() * data.back(), bytes = 4;
+    const int64_t outs = groups * products[sides() + 1] * products.back(), pairs = ins * outs / groups;
     Blocks blocks{.height = products[row_axis()], .width = products[row_axis() + 1], .images = images(products)};
     blocks.row_bytes = bytes * side * blocks.width * (ins * reads + outs);
-    blocks.weight_bytes = bytes * side * summed * ins * outs;
+    blocks.weight_bytes = bytes * side * summed * pairs;
     blocks.lanes = static_cast<double>(products.back());
     blocks.multiplications_per_byte =
-        static_cast<double>(summed * ins * outs) / (blocks.lanes * static_cast<double>(bytes * (ins * reads + outs)));
+        static_cast<double>(summed * pairs) / (blocks.lanes * static_cast<double>(bytes * (ins * reads + outs)));
     const auto l2 = static_cast<double>(machine_->l2_bytes);
     Cheapest cheapest;
     const int64_t min_blocks = machine_->cores > 1 ? 4 * machine_->cores : 1;
