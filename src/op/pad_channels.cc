@@ -55,6 +55,17 @@ bool has_tiles_of_pixels(const Layout& layout, const Array<PrimExpr>& shape, int
   return *as_int(plain[0]) == 1 && *as_int(plain[2]) * *as_int(plain[3]) >= kMinVectors * lanes;
 }
 
+/// True where a whole vector takes as long as two halves: Zen 4 executes vectors of AVX-512 so, Zen those of AVX2.
+bool executes_by_halves(const topi::Machine& machine) { return machine->cpu == "znver4" || machine->cpu == "znver1"; }
+
+/// With channel padding where no block that is as quick as whole vectors holds the channels, and padding is a quarter at most.
+int64_t padded_channels(int64_t channels, const Target& target) {
+  const topi::Machine machine = topi::machine_of(target);
+  const int64_t lanes = machine->vector_bytes / 4, wanted = (channels + lanes - 1) / lanes * lanes;
+  const int64_t quick = executes_by_halves(machine) ? lanes / 2 : lanes;
+  return result_block(channels, lanes) >= quick || 4 * channels < 3 * wanted ? channels : wanted;
+}
+
 /// `letter`: of the result's channels in the layout of the weight.
 template <class ConvAttrs>
 Expr pad_channels(const Op& op, char letter, const Attrs& given, const Array<Expr>& args, const Array<Type>& types,
@@ -84,6 +95,8 @@ Expr pad_channels(const Op& op, char letter, const Attrs& given, const Array<Exp
     const int64_t ins = *as_int(types[1].as<TensorTypeNode>()->shape[static_cast<size_t>(kernel->index_of('I'))]);
     const bool has_blocks_of_data = ins % lanes == 0 && ins >= kMinBlocks * lanes;  // which else change their layout
     if (!costs_little || (!has_blocks_of_data && has_tiles_of_pixels(out, shape, lanes))) return nullptr;
+    // PadChannels does as much, and the layers around keep the padding.
+    if (padded_channels(channels, environment.target) == wanted) return nullptr;
   }
   Attrs wider =
       relay::changed_attrs<ConvAttrs>(given, [&](auto& a) { a.channels = PrimExpr(static_cast<int>(wanted)); });
@@ -119,17 +132,6 @@ Expr pad_int8(const Op& op, const Attrs& given, const Array<Expr>& args, const A
   Expr filters = padded(padded(args[1], weight->dtype, 4, in_axis, more_ins), weight->dtype, 4, out_axis, more_outs);
   Expr all = relay::make_call(op, {padded(args[0], data->dtype, 4, channel, more_ins), filters}, wider);
   return more_outs == 0 ? all : relay::slice_axis(all, static_cast<int>(channel), 0, outs);
-}
-
-/// True where a whole vector takes as long as two halves: Zen 4 executes vectors of AVX-512 so, Zen those of AVX2.
-bool executes_by_halves(const topi::Machine& machine) { return machine->cpu == "znver4" || machine->cpu == "znver1"; }
-
-/// With channel padding where no block that is as quick as whole vectors holds the channels, and padding is a quarter at most.
-int64_t padded_channels(int64_t channels, const Target& target) {
-  const topi::Machine machine = topi::machine_of(target);
-  const int64_t lanes = machine->vector_bytes / 4, wanted = (channels + lanes - 1) / lanes * lanes;
-  const int64_t quick = executes_by_halves(machine) ? lanes / 2 : lanes;
-  return result_block(channels, lanes) >= quick || 4 * channels < 3 * wanted ? channels : wanted;
 }
 
 void channel_padding() {

@@ -1,5 +1,6 @@
 #include "topi/broadcast.h"
 
+#include "arith/analyzer.h"
 #include "ir/prim/ops.h"
 #include "ir/structural/expr_equal.h"
 #include "runtime/registry.h"
@@ -13,10 +14,13 @@ std::string shape_text(const Array<PrimExpr>& shape) {
   return out + ")";
 }
 
-/// Equal, also as numbers of different types.
+/// Known to be equal, also as numbers of different types.
 bool same_extent(const PrimExpr& a, const PrimExpr& b) {
   const int64_t *x = as_int(a), *y = as_int(b);
-  return x && y ? *x == *y : expr_equal(a, b);
+  if (x && y) return *x == *y;
+  if (expr_equal(a, b)) return true;
+  const bool are_integers = a.dtype() == b.dtype() && (a.dtype().is_int() || a.dtype().is_uint());
+  return are_integers && arith::Analyzer().can_prove_equal(a, b);
 }
 
 /// The extent that `a` and `b` are both broadcast to, of the wider type; empty when they cannot be.

@@ -511,13 +511,6 @@ MODELS["llama_prefill"] = llama(length=128, past=0)
 MODELS["llama_decode"] = llama(length=1, past=128)
 
 
-@model("llama_decode.open")
-def llama_decode_of_any_past() -> Example:
-    example = MODELS["llama_decode"]()
-    example.dynamic = {name: {2: "past"} for name in example.inputs if name != "input_ids"}
-    return example
-
-
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 

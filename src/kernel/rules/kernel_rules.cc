@@ -1,6 +1,7 @@
 // Rules for whole kernels: groups of operators that a pass made with a rule in mind, TE schedules, programs of blocks.
 
 #include "kernel/implementation.h"
+#include "kernel/rules/extent_versions.h"
 #include "kernel/rules/group_rules.h"
 #include "kernel/rules/leading_axes.h"
 #include "kernel/rules/searched.h"
@@ -182,6 +183,7 @@ std::vector<ScheduleRule> kernel_rules() {
        [](Subject& subject, const Plan& plan) {
          subject.scheduled = by_te_schedule(plan.as<te::Schedule>(), tensors_of(subject), subject.kernel);
        }},
+      {"extent_versions", "llvm", RuleScope::Kernel, -1.5, match_extent_versions, apply_extent_versions},
       {"leading_axes", "llvm", RuleScope::Kernel, -1, match_leading_axes, apply_leading_axes},
       group("attention", attention_rule, &type_of<topi::AttentionPlanNode>),
       group("rows", rows_rule, &type_of<topi::RowsKnobsNode>),

@@ -21,6 +21,8 @@ constexpr int64_t kMinElements = 128;       // of an iteration that reduces noth
 constexpr int64_t kMinReduced = 32;         // of one that does
 constexpr int64_t kManyElements = 1 << 15;  // of an iteration that threads share
 constexpr int64_t kMinReuse = 8;            // of each element of a weight in an iteration
+constexpr int64_t kLikelyExtent =
+    4;  // at least, of a dynamic axis inside an iteration: both of an image are enough reuse
 
 using Extents = std::vector<Var>;
 
@@ -135,8 +137,9 @@ int64_t least_reuse(const te::ComputeOp* op, const Extents& axes) {
     if (has_all || known_elements(shape) == 1) continue;
     int64_t reuse = 1;
     for (const IterVar& axis : op->axis) {
+      if (uses_var(load->indices, axis->var) || uses_any(axis->dom->extent, axes)) continue;
       const int64_t* extent = as_int(axis->dom->extent);
-      if (extent && !uses_var(load->indices, axis->var)) reuse *= *extent;
+      reuse *= extent ? *extent : kLikelyExtent;
     }
     least = std::min(least, reuse);
   }

@@ -18,6 +18,7 @@ namespace tessera::topi {
 namespace {
 
 constexpr int64_t kMaxUnrolled = 8;    // vectors
+constexpr int64_t kMinLanes = 4;       // of vectors for what is shorter than a whole one
 constexpr int64_t kLikelyExtent = 32;  // of an axis whose extent is known only at run time
 
 bool names(const PrimExpr& e, const Var& var) {
@@ -112,11 +113,12 @@ Stmt by_vectors(const PrimExpr& extent, int64_t lanes, bool may_repeat,
     Stmt whole = loop_over("vector", floordiv(extent, number(lanes)),
                            [&](const PrimExpr& index) { return vector(index * number(lanes), false); });
     if (lanes == 1) return whole;
-    Stmt last = vector(extent - rest, true);
-    if (may_repeat)
-      last = make(IfThenElse{
-          .condition = extent >= number(lanes), .then_case = vector(extent - number(lanes), false), .else_case = last});
-    return sequence({whole, make(IfThenElse{.condition = rest > 0, .then_case = last})});
+    const Stmt last = vector(extent - rest, true);
+    if (!may_repeat) return sequence({whole, make(IfThenElse{.condition = rest > 0, .then_case = last})});
+    const Stmt again = make(IfThenElse{.condition = rest > 0, .then_case = vector(extent - number(lanes), false)});
+    const Stmt shorter = lanes / 2 >= kMinLanes ? by_vectors(extent, lanes / 2, true, body) : last;
+    return make(
+        IfThenElse{.condition = extent >= number(lanes), .then_case = sequence({whole, again}), .else_case = shorter});
   }
   const int64_t whole = *known / lanes, rest = *known % lanes, count = whole + (may_repeat && rest > 0 ? 1 : 0);
   Stmt out = loop_over(

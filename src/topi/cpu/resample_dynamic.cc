@@ -70,8 +70,10 @@ struct TableBuffers {
   }
 };
 
-/// A row of data: elements from the index, which may be a vector, on.
-using DataRow = std::function<PrimExpr(const PrimExpr& column)>;
+/// Elements of a row of data; the column may be a vector.
+using DataRow = std::function<PrimExpr(const PrimExpr& row, const PrimExpr& column)>;
+/// Where a row of the result lies: all indices but the last.
+using ResultRow = std::function<Indices(const PrimExpr& row)>;
 
 /// What is known of the columns before the first row: for each vector of results where the elements begin that it reads, and
 /// whether all of them fit into two vectors.
@@ -99,28 +101,40 @@ class Columns {
     });
   }
 
-  Stmt row(const DataRow& data, const Buffer& out, const Indices& at) const {
-    auto store_at = [&](const PrimExpr& column, const PrimExpr& value) {
-      Indices to = at;
+  /// Rows of the result; what is read of a vector's columns is read once for all of them.
+  Stmt rows(const PrimExpr& count, const DataRow& data, const Buffer& out, const ResultRow& at) const {
+    auto store_at = [&](const PrimExpr& row, const PrimExpr& column, const PrimExpr& value) {
+      Indices to = at(row);
       to.push_back(column);
       return make(BufferStore{.buffer = out, .value = value, .indices = to});
     };
-    Stmt one_by_one =
-        loop(results_, [&](const PrimExpr& i) { return store_at(i, sum(i, [&](PrimExpr at) { return data(at); })); });
-    Stmt lane_by_lane = loop(vectors(), [&](const PrimExpr& v) {
-      PrimExpr at = ramp_from(begin(v), lanes_);
-      return store_at(at, sum(at, [&](const PrimExpr& index) { return data(index); }));
-    });
+    auto by_index = [&](const PrimExpr& column) {
+      const std::vector<Tap> taps = taps_at(column);
+      return loop(count, [&](const PrimExpr& row) {
+        return store_at(row, column, sum(taps, [&](const PrimExpr& index) { return data(row, index); }));
+      });
+    };
+    Stmt one_by_one = loop(results_, by_index);
+    Stmt lane_by_lane = loop(vectors(), [&](const PrimExpr& v) { return by_index(ramp_from(begin(v), lanes_)); });
     Stmt by_vectors = lane_by_lane;
     if (can_permute(machine_)) {
       Stmt shuffled = loop(vectors(), [&](const PrimExpr& v) {
         Lets lets;
-        PrimExpr first = lets("first", make_load(firsts_, {v})), at = ramp_from(lets("begin", begin(v)), lanes_);
-        PrimExpr low = lets("low", data(ramp_from(first, lanes_)));
-        PrimExpr high = lets("high", data(ramp_from(first + int_of(lanes_), lanes_)));
-        PrimExpr from = make_broadcast(first, static_cast<int>(lanes_));
-        return lets.around(
-            store_at(at, sum(at, [&](const PrimExpr& index) { return permuted(machine_, low, high, index - from); })));
+        const PrimExpr first = lets("first", make_load(firsts_, {v})),
+                       column = ramp_from(lets("begin", begin(v)), lanes_);
+        const PrimExpr from = make_broadcast(first, static_cast<int>(lanes_));
+        std::vector<Tap> taps = taps_at(column);
+        for (Tap& tap : taps) {
+          tap.index = lets("index", tap.index - from);
+          if (tap.weight) tap.weight = lets("weight", tap.weight);
+        }
+        return lets.around(loop(count, [&](const PrimExpr& row) {
+          Lets loaded;
+          const PrimExpr low = loaded("low", data(row, ramp_from(first, lanes_)));
+          const PrimExpr high = loaded("high", data(row, ramp_from(first + int_of(lanes_), lanes_)));
+          auto permute = [&](const PrimExpr& index) { return permuted(machine_, low, high, index); };
+          return loaded.around(store_at(row, column, sum(taps, permute)));
+        }));
       });
       by_vectors = when(not_equal(make_load(firsts_, {vectors()}), int_of(0)), shuffled, lane_by_lane);
     }
@@ -173,11 +187,23 @@ class Columns {
     return sequence({store(firsts_, int_of(1), {vectors()}), when(results_ >= int_of(lanes_), all)});
   }
 
-  PrimExpr sum(const PrimExpr& column, const std::function<PrimExpr(const PrimExpr& index)>& element) const {
-    PrimExpr out;
+  /// What a result is made of: an element of the data, and its weight where there are weights.
+  struct Tap {
+    PrimExpr index, weight;
+  };
+  std::vector<Tap> taps_at(const PrimExpr& column) const {
+    std::vector<Tap> out;
     for (int64_t tap = 0; tap < taps_; ++tap) {
-      PrimExpr at = table_index(tap, column), value = element(make_load(indices_, {at}));
-      if (!tables_.weights.empty()) value = value * make_load(weights_, {at});
+      const PrimExpr at = table_index(tap, column);
+      out.push_back({make_load(indices_, {at}), tables_.weights.empty() ? PrimExpr() : make_load(weights_, {at})});
+    }
+    return out;
+  }
+  static PrimExpr sum(const std::vector<Tap>& taps, const std::function<PrimExpr(const PrimExpr& index)>& element) {
+    PrimExpr out;
+    for (const Tap& tap : taps) {
+      PrimExpr value = element(tap.index);
+      if (tap.weight) value = value * tap.weight;
       out = out ? out + value : value;
     }
     return out;
@@ -250,12 +276,12 @@ te::Tensor resample_at_run_time(const te::Tensor& x, const ResampledTables& rows
         return loops(
             Indices(shape.begin(), shape.end() - 1),
             [&](const Indices& at) {
-              DataRow data = [&](const PrimExpr& column) {
+              DataRow data = [&](const PrimExpr&, const PrimExpr& column) {
                 Indices from = at;
                 from.push_back(column);
                 return make_load(in[0], from);
               };
-              return along.row(data, out[0], at);
+              return along.rows(int_of(1), data, out[0], [&](const PrimExpr&) { return at; });
             },
             true);
       });
@@ -270,15 +296,15 @@ te::Tensor resample_at_run_time(const te::Tensor& x, const ResampledTables& rows
                 Stmt blend = loop(rows_here, [&](const PrimExpr& i) {
                   return blend_rows(in[0], of_rows, lead, begin + i, memory, i * filled, lanes);
                 });
-                Stmt take = loop(rows_here, [&](const PrimExpr& i) {
+                DataRow data = [&](const PrimExpr& row, const PrimExpr& column) {
+                  const int count = column.dtype().lanes;
+                  const PrimExpr first = row * filled;
+                  return make_load(memory, {(count > 1 ? make_broadcast(first, count) : first) + column});
+                };
+                Stmt take = along.rows(rows_here, data, out[0], [&](const PrimExpr& row) {
                   Indices at = lead;
-                  at.push_back(begin + i);
-                  DataRow data = [&](const PrimExpr& column) {
-                    const int count = column.dtype().lanes;
-                    const PrimExpr first = i * filled;
-                    return make_load(memory, {(count > 1 ? make_broadcast(first, count) : first) + column});
-                  };
-                  return along.row(data, out[0], at);
+                  at.push_back(begin + row);
+                  return at;
                 });
                 return sequence({blend, take});
               });

@@ -222,3 +222,47 @@ def test_winograd_convolutions_of_dynamic_images(target, padding):
         data, residual = values(extents[0], 64, *extents[1:]), values(1, 32, 1, 1)
         want = np.maximum(reference(data, weight, padding=padding) + bias + residual, 0)
         np.testing.assert_allclose(program.run(data, residual).numpy(), want, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("batch", [1, ANY])
+def test_a_residual_beside_a_convolution_is_as_large_as_its_result(batch):
+    """What padding adds and a window takes is known to cancel out: no kernel asks whether the residual is broadcast, and the
+    schedule rule of Winograd's convolution holds for images of a batch."""
+    weight, bias = values(64, 64, 3, 3) / 24, values(64, 1, 1)
+    x = relay.var("x", shape=(batch, 64, ANY, ANY))
+    conv = relay.nn.conv2d(x, relay.const(weight), padding=(1, 1), channels=64, kernel_size=(3, 3))
+    function = relay.Function([x], relay.nn.relu(relay.add(relay.add(conv, relay.const(bias)), x)))
+    rules = rules_of(function)
+    assert "winograd" in rules and "extent_versions" not in rules
+    assert ("leading_axes" in rules) == (batch is ANY)
+    program = compiled(function)
+    for count, height, width in [(1, 14, 14), (3, 9, 17), (1, 1, 5), (2, 4, 4), (2, 0, 5)]:
+        if batch is not ANY and count != batch:
+            continue
+        data = values(count, 64, height, width)
+        want = np.maximum(reference(data, weight, padding=(1, 1, 1, 1)) + bias + data, 0)
+        np.testing.assert_allclose(program.run(data).numpy(), want, rtol=1e-3, atol=1e-3)
+
+
+def test_convolutions_of_many_channels_and_dynamic_images_are_direct():
+    """Each row of tiles would read the transformed weight from memory."""
+    x = relay.var("x", shape=(1, 1024, ANY, ANY))
+    weight = relay.const(np.zeros((1024, 1024, 3, 3), "float32"))
+    conv = relay.nn.conv2d(x, weight, padding=(1, 1), channels=1024, kernel_size=(3, 3))
+    assert "winograd" not in rules_of(relay.Function([x], conv))
+
+
+def test_channels_of_no_vector_are_padded_through_all_layers():
+    first, depth, last = values(58, 24, 1, 1) / 5, values(58, 1, 3, 3) / 3, values(58, 58, 1, 1) / 8
+    x = relay.var("x", shape=(ANY, 24, ANY, ANY))
+    conv = lambda y, w, **more: relay.nn.conv2d(
+        y, relay.const(w), channels=58, kernel_size=w.shape[2:], padding=(w.shape[2] // 2,) * 2, **more
+    )
+    y = relay.nn.relu(conv(x, first))
+    function = relay.Function([x], conv(conv(y, depth, groups=58), last))
+    program = compiled(function)
+    for count, height, width in [(1, 12, 12), (2, 7, 9), (1, 1, 3)]:
+        data = values(count, 24, height, width)
+        middle = np.maximum(reference(data, first), 0)
+        want = reference(reference(middle, depth, padding=(1, 1, 1, 1), groups=58), last)
+        np.testing.assert_allclose(program.run(data).numpy(), want, rtol=1e-3, atol=1e-4)

@@ -4,7 +4,7 @@
 //   mean(%x, axis=[2, 3], keepdims=True)   =>   reshape(mean(reshape(%x, newshape=[1, 64, 196]), axis=[2]), ...)
 //
 // One over all axes goes by rows, and then over the results of the rows: threads share rows, and sums of many numbers
-// lose less. Pools over whole images without blocks of channels are such reductions. Those that FuseRows took are left
+// lose less. Rows of a dynamic shape are its last axis or its last two. Pools over whole images without blocks of channels are such reductions. Those that FuseRows took are left
 // alone.
 
 #include <algorithm>
@@ -68,6 +68,23 @@ std::optional<int64_t> merged_axis(const Shape& shape, size_t count) {
   return std::find(shape.begin(), last, kStays) == last ? std::optional<int64_t>(-1) : std::nullopt;
 }
 
+bool is_dynamic(const Shape& shape) { return std::find(shape.begin(), shape.end(), kStays) != shape.end(); }
+
+/// How many of the last axes of a dynamic shape are a row.
+size_t row_axes(const Shape& shape) {
+  constexpr int64_t kLongRow = 64;
+  const bool is_long = shape.back() >= kLongRow || (shape.back() == kStays && shape.size() == 2);
+  return is_long || shape.size() == 1 ? 1 : 2;
+}
+
+/// A tensor of so many axes, of which all or all but the last `count` stay, as rows for `reshape`.
+Shape as_rows(size_t rank, size_t count) {
+  if (count == rank) return {1, -1};
+  Shape out(rank - count, kStays);
+  out.push_back(count == 1 ? kStays : kTwoMerged);
+  return out;
+}
+
 /// The operator that reduces the last axes, and how many they are.
 struct LastAxes {
   Expr op;
@@ -109,7 +126,10 @@ class AxisMerger {
     if (!shape || !result) return same;
     LastAxes axes = last_axes(call, shape->size());
     const bool is_all = axes.count == shape->size();
-    if (is_all && std::find(shape->begin(), shape->end(), kStays) != shape->end()) return same;
+    if (is_all && is_dynamic(*shape)) {
+      Expr out = of_dynamic_shape(call, *shape, axes.op);
+      return out ? placed(Expr(call), reshape(out, int_array(*result))) : same;
+    }
     if (is_all ? elements(*shape) < kManyElements : axes.count < 2) return same;
     const std::optional<int64_t> merged = is_all ? -1 : merged_axis(*shape, axes.count);
     if (!merged) return same;
@@ -118,14 +138,27 @@ class AxisMerger {
     rows.push_back(*merged);
     Expr row = in_shape(call->args[0], rows, kDeepest);
     if (!row) return same;
-    auto reduced = [&](const Expr& of, size_t axis) {
-      return placed(Expr(call), make_call(axes.op, {of}, make_attrs<ReduceAttrs>([&](auto& a) {
-                                            a.axis = int_array({static_cast<int64_t>(axis)});
-                                          })));
-    };
-    Expr out = reduced(row, rows.size() - 1);
-    if (is_all) out = reduced(placed(Expr(call), reshape(out, int_array({1, -1}))), 1);
+    Expr out = reduced(call, axes.op, row, rows.size() - 1);
+    if (is_all) out = in_one_row(call, axes.op, out);
     return !is_all && result->size() + 1 == rows.size() ? out : placed(Expr(call), reshape(out, int_array(*result)));
+  }
+
+  /// A reduction of all elements, by rows. Null where the elements are computed by another kernel.
+  Expr of_dynamic_shape(const Call* call, const Shape& shape, const Expr& op) {
+    const size_t count = row_axes(shape);
+    const Shape rows = as_rows(shape.size(), count);
+    Expr row = in_shape(call->args[0], rows, kDeepest);
+    if (!row) return nullptr;
+    Expr out = reduced(call, op, row, rows.size() - 1);
+    return count == shape.size() ? out : in_one_row(call, op, out);
+  }
+
+  static Expr reduced(const Call* call, const Expr& op, const Expr& of, size_t axis) {
+    auto attrs = make_attrs<ReduceAttrs>([&](auto& a) { a.axis = int_array({static_cast<int64_t>(axis)}); });
+    return placed(Expr(call), make_call(op, {of}, attrs));
+  }
+  static Expr in_one_row(const Call* call, const Expr& op, const Expr& of) {
+    return reduced(call, op, placed(Expr(call), reshape(of, int_array({1, -1}))), 1);
   }
 
   /// On the device of another.
