@@ -7,6 +7,7 @@
 
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
+#include "ir/structural/expr_equal.h"
 #include "relay/slots.h"
 #include "relay/type/infer_type.h"
 #include "relay/type/retyped.h"
@@ -20,6 +21,7 @@ constexpr const char* kName = "extent_versions";
 /// Two extents, of which the first is a variable: they are equal or one of them is 1.
 struct Pair {
   PrimExpr var, other;
+  bool operator==(const Pair& pair) const { return var.same_as(pair.var) && expr_equal(other, pair.other); }
 };
 
 /// The primitive function with its assumptions about extents.
@@ -100,6 +102,12 @@ bool has_dynamic_extents(const relay::Function& primitive) {
   return false;
 }
 
+/// Those that the anchor broadcasts itself: matmuls do so matrix by matrix, not element by element.
+std::vector<Pair> pairs_of_anchor(const Workload& workload) {
+  relay::Function alone = with(workload.primitive, &relay::FunctionNode::body, relay::Expr(workload.anchor));
+  return assumed(with(alone, &relay::FunctionNode::ret_type, Type())).pairs;
+}
+
 PrimFunc scheduled(Subject& subject, const relay::Function& function) {
   static const std::vector<ScheduleRule> rules = [] {
     std::vector<ScheduleRule> out = schedule_rules();
@@ -137,14 +145,18 @@ std::optional<Plan> match_extent_versions(Subject& subject) {
   const Workload& workload = *subject.workload;
   if (!workload.anchor || !has_dynamic_extents(workload.primitive)) return std::nullopt;
   const relay::Function& primitive = workload.primitive;
-  const std::vector<Pair> pairs = assumed(primitive).pairs;
+  const bool does_more = !only_broadcasts(workload);
+  const std::vector<Pair> of_anchor = does_more ? pairs_of_anchor(workload) : std::vector<Pair>();
+  auto matters = [&](const Pair& pair) { return std::ranges::find(of_anchor, pair) == of_anchor.end(); };
+  std::vector<Pair> pairs = assumed(primitive).pairs;
+  std::erase_if(pairs, [&](const Pair& pair) { return !matters(pair); });
   if (pairs.empty()) return std::nullopt;
   std::vector<Pair> last;
   for (const Pair& pair : pairs)
     if (is_last(primitive, pair)) last.push_back(pair);
-  std::vector<ExtentVersion> versions{where_equal(primitive, [](const Pair&) { return true; })};
+  std::vector<ExtentVersion> versions{where_equal(primitive, matters)};
   const ExtentVersion general{bool_imm(true), primitive};
-  if (last.empty() || !only_broadcasts(workload)) {
+  if (last.empty() || does_more) {
     versions.push_back(general);
     return Plan(versions);
   }
