@@ -20,7 +20,8 @@ const DataType kFloat32 = DataType::Float(32), kInt16 = DataType::Int(16), kInt3
 constexpr int64_t kPanel = NBitsMatmul::kPanel, kLaneBytes = NBitsMatmul::kLaneBytes;
 constexpr int64_t kManyRows = 12;  // from which on weights are unpacked to memory
 constexpr int64_t kFewRows = 4;    // of a tile of few rows
-constexpr int64_t kVectors = 4;    // of a tile of few rows: as many sums as keep the units busy
+/// Vectors of a tile of few rows: as many sums as keep the units busy, and no more streams of memory than that takes.
+constexpr int64_t kFloatVectors = 4, kInt8Vectors = 2;
 constexpr int64_t kMaxInt8 = 127;
 
 /// How x86 without VNNI multiplies int8: pairs of uint8 times int8 into int16, which are added up while they cannot overflow.
@@ -185,7 +186,7 @@ class NBitsKernel {
   Stmt few_rows() {
     NBitsData data{matmul_, k_, row_vector(), rows_, {}, {}, {}};
     const int64_t lanes = is_int8() ? int8_lanes_ : lanes_;
-    const int64_t panels = std::max<int64_t>(kVectors * lanes / kPanel, 1);
+    const int64_t panels = std::max<int64_t>((is_int8() ? kInt8Vectors : kFloatVectors) * lanes / kPanel, 1);
     auto body = [&] {
       return each_tile(panels, [&](const PrimExpr& panel, int64_t count) {
         return each_row_tile({kFewRows, 1}, [&](const PrimExpr& row, int64_t height) {
@@ -231,7 +232,7 @@ class NBitsKernel {
         scaled.push_back(lets.around(sequence(rows)));
       }
       Stmt multiplied = pairs_ ? pair_sums(tile, block) : isa_ ? int8_sums(tile, block) : float_sums(tile, block);
-      return sequence({clear(sums), multiplied, sequence(scaled)});
+      return sequence({prefetch_next(tile, block), clear(sums), multiplied, sequence(scaled)});
     });
     Stmt stores = each(
         [&](int64_t i, int64_t v) { return put(row + number(i), columns_at(panel, v, lanes), get(totals, i, v)); });
@@ -255,6 +256,21 @@ class NBitsKernel {
     }
   };
   int64_t steps_of_block() const { return matmul_.block / matmul_.per_step(); }
+
+  /// The same block of the next tile, into L2. Behind the last panel nothing is read.
+  Stmt prefetch_next(const Tile& tile, const PrimExpr& block) const {
+    std::vector<Stmt> out;
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      const Columns at = columns_at(tile.panel, tile.vectors + v, tile.lanes);
+      if (at.lane != 0) continue;  // a panel's lanes are a cache line
+      for (int64_t i = 0; i < steps_of_block(); ++i) {
+        const PrimExpr step = block * number(steps_of_block()) + number(i);
+        out.push_back(prefetch(in_[1], {at.panel, step, number(0)}, false, Cache::L2));
+      }
+      out.push_back(prefetch(in_[2], {at.panel, block, number(0)}, false, Cache::L2));
+    }
+    return sequence(out);
+  }
 
   /// for steps of a block: for what lies in a lane: sums += data * number. The number is not shifted down: the data is divided instead.
   Stmt float_sums(const Tile& tile, const PrimExpr& block) const {
