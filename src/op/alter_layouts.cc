@@ -3,6 +3,8 @@
 // number of channels alone; so a result already lies as the next one reads it. Where it takes less time, a convolution becomes
 // Winograd's (winograd_choice.h).
 
+#include <algorithm>
+
 #include "ir/pass/pass.h"
 #include "ir/prim/ops.h"
 #include "op/channel_blocks.h"
@@ -115,7 +117,8 @@ Expr layout::block_conv2d(const Op&, const Attrs& given, const Array<Expr>& give
         .kernel = changed->kernel_size,
         .results = convert_shape(make_layout(attrs->data_layout), make_layout("NCHW"), result->shape),
         .lanes = lanes,
-        .group = group};
+        .group = group,
+        .cache_bytes = std::max(machine->l2_bytes, machine->l3_bytes)};
     if (const auto axes = winograd_axes(*attrs, layer, args[1], environment.context); !axes.empty()) {
       for (size_t i : {0, 1}) widen(i, &args, &placeholders);
       return make_winograd(args, *changed, attrs->kernel_layout, out_block, axes);

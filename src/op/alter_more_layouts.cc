@@ -1,6 +1,8 @@
 // Blocks of channels (channel_blocks.h) for convolutions in groups, of one and three dimensions, and transposed ones: the
 // slot FTVMAlterOpLayout beside that of nn.conv2d (alter_layouts.cc).
 
+#include <algorithm>
+
 #include "op/channel_blocks.h"
 #include "op/layout_rules.h"
 #include "op/records.h"
@@ -85,12 +87,14 @@ Expr layout::block_conv(const Op& op, const Attrs& given, const Array<Expr>& arg
   });
   if (blocks.in < kMinLanes || outs / attrs->groups % blocks.out != 0) return blocked;
   auto* changed = cast_or_null<relay::ConvAttrs>(blocked.as<relay::Call>()->attrs.get());
+  const topi::Machine machine = topi::machine_of(environment.target);
   const WinogradLayer layer{.ins = ins,
                             .outs = outs,
                             .kernel = changed->kernel_size,
                             .results = convert_shape(in, plain, type.as<TensorTypeNode>()->shape),
                             .lanes = lanes,
-                            .groups = attrs->groups};
+                            .groups = attrs->groups,
+                            .cache_bytes = std::max(machine->l2_bytes, machine->l3_bytes)};
   const std::vector<size_t> axes = winograd_axes(*attrs, layer, args[1], environment.context);
   return axes.empty() ? blocked : make_winograd(args, *changed, attrs->kernel_layout, blocks.out, axes);
 }

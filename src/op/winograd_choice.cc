@@ -22,6 +22,8 @@ constexpr int64_t kLikelyExtents[] = {14, 28};  // of images whose height or wid
 struct LayerNumbers {
   double ins, outs, pairs, batch, lanes, group;
   std::vector<double> kernel, results;
+  double cache_bytes;     // that a weight may take
+  bool is_dynamic_image;  // rows of tiles go through all stages one by one
 };
 
 LayerNumbers numbers_of(const WinogradLayer& layer, int64_t likely) {
@@ -35,10 +37,13 @@ LayerNumbers numbers_of(const WinogradLayer& layer, int64_t likely) {
                    .lanes = double(layer.lanes),
                    .group = double(layer.group),
                    .kernel = {},
-                   .results = {}};
+                   .results = {},
+                   .cache_bytes = double(layer.cache_bytes) / 2,
+                   .is_dynamic_image = false};
   for (size_t s = 0; s < layer.kernel.size(); ++s) {
     out.kernel.push_back(value(layer.kernel[s], 1));
     out.results.push_back(value(layer.results[2 + s], likely));
+    out.is_dynamic_image |= !as_int(layer.results[2 + s]);
   }
   return out;
 }
@@ -55,14 +60,16 @@ double direct_cost(const LayerNumbers& n) {
 }
 
 /// A transform of six elements takes some 21 of them, one of six products some 20; a larger weight comes from memory, a
-/// multiplication every kBytes.
+/// multiplication every kBytes, for each row of tiles of a dynamic image where the cache does not hold it.
 double winograd_cost(const LayerNumbers& n, const std::vector<size_t>& axes) {
   constexpr double kBytes = 6, kDataCost = 21, kResultCost = 20, kLoss = 1.1;
   const bool is_tile_of_two = axes.size() == 2;  // a transform for each row and column
-  double tiles = n.batch, side = 1, summed = 1, reads = 1;
+  double tiles = n.batch, side = 1, summed = 1, reads = 1, rows = 1;
   for (size_t s = 0; s < n.kernel.size(); ++s) {
     const bool is_transformed = std::find(axes.begin(), axes.end(), s) != axes.end();
-    tiles *= is_transformed ? std::ceil(n.results[s] / kTile) : n.results[s];
+    const double along = is_transformed ? std::ceil(n.results[s] / kTile) : n.results[s];
+    tiles *= along;
+    if (s + 1 < n.kernel.size()) rows *= along;
     if (is_transformed) side *= kSide;
     else summed *= n.kernel[s];
     if (!is_transformed && s + 2 < n.kernel.size()) reads *= n.kernel[s];  // images that are transformed again for each
@@ -72,7 +79,8 @@ double winograd_cost(const LayerNumbers& n, const std::vector<size_t>& axes) {
   const double transforms = tiles * vectors *
                             (n.ins * reads * kDataCost * (is_tile_of_two ? 2 * kSide : 1) +
                              n.outs * kResultCost * (is_tile_of_two ? kSide + kTile : 1));
-  const double weight = (side * summed - product_of(n.kernel)) * pairs * 4 / kBytes;
+  const bool is_read_by_row = n.is_dynamic_image && side * summed * pairs * 4 > n.cache_bytes;
+  const double weight = (side * summed - product_of(n.kernel)) * pairs * 4 / kBytes * (is_read_by_row ? rows : 1);
   return matmuls + transforms + weight;
 }
 

@@ -17,6 +17,7 @@ struct WinogradLayer {
   int64_t lanes;            // of a vector
   int group = 1;            // elements that a direct convolution takes at once
   int64_t groups = 1;       // of channels
+  int64_t cache_bytes = 0;  // of the last cache
 };
 
 /// The axes along which it takes the least time, of one or two; none where a direct convolution takes as little, or where the
