@@ -15,7 +15,7 @@ CPP_FILES = $(shell git ls-files --cached --others --exclude-standard \
               'src/*.cc' 'src/*.c' 'src/*.h' 'include/*.h' 'python/ffi/*.cc' 'python/ffi/*.h' 'tests/*.cc' 'tests/*.h' 'tests/*.c' 'bench/*.cc')
 PY_DIRS   = $(wildcard python tests examples tools bench)
 
-.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench-gpu gpu-bundle fuzz onnx-conformance test-frameworks test-ray operators-by-framework bench bench-torch bench-ops bench-models bench-tuning format lint build-times wheel docs clean distclean
+.PHONY: help build runtime demo test test-all test-wheel test-asan test-tsan test-gpu bench-gpu bench-gpu-models gpu-bundle fuzz onnx-conformance test-frameworks test-ray operators-by-framework bench bench-torch bench-ops bench-models bench-tuning format lint build-times wheel docs clean distclean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -118,6 +118,9 @@ test-gpu: build  ## the tests that need a GPU, where one is
 bench-gpu: build  ## kernels on a GPU beside PyTorch, where both are: OURS=... names another interpreter with Tessera
 	@$(or $(TORCH_PYTHON),$(BIN)/python) bench/gpu.py --ours "$(or $(OURS),$(BIN)/python)" --out build/bench-gpu.json
 
+bench-gpu-models: build  ## whole models on a GPU beside torch.compile, where both are
+	@$(or $(TORCH_PYTHON),$(BIN)/python) bench/gpu_models.py --ours "$(or $(OURS),$(BIN)/python)" --out build/bench-gpu-models.json
+
 gpu-bundle: build  ## package, tests and interpreter in one file, for a machine with a GPU and no network (docs/gpu.md)
 	@$(BIN)/python tools/gpu_bundle.py build/gpu-bundle.tar.xz
 
@@ -127,7 +130,7 @@ onnx-conformance: build  ## ONNX's own tests of its operators: a table in docs/o
 bench: build  ## measurements of bench/
 	@$(CMAKE) -S . -B build -DTESSERA_BENCH=ON >/dev/null && $(NINJA) -C build
 	@if [ -x build/tessera_bench ]; then build/tessera_bench; else echo "bench/cpp has no benchmarks yet"; fi
-	@for script in $(filter-out bench/gpu.py bench/tuning.py,$(wildcard bench/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $(filter-out bench/gpu.py bench/gpu_models.py bench/tuning.py,$(wildcard bench/*.py)); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 # PyTorch, its models, and ONNX Runtime and OpenVINO to compare with: some gigabytes, so only for those who ask for them.
 .venv-torch/.installed: requirements-frameworks.txt .venv/.installed

@@ -249,9 +249,9 @@ def serve() -> None:
 class Ours:
     """The process with Tessera."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], script: Path = Path(__file__)) -> None:
         self.process = subprocess.Popen(
-            [*command, str(Path(__file__).resolve()), "--serve"],
+            [*command, str(script.resolve()), "--serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

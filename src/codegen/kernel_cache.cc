@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "base/string.h"
 #include "ir/prim/ops.h"
+#include "runtime/compiler_hooks.h"
 #include "runtime/registry.h"
 
 namespace tessera::codegen {
@@ -232,6 +233,17 @@ uint64_t KernelCache::clear() {
   bytes_.reset();
   return removed;
 }
+
+[[maybe_unused]] static const bool caches_for_the_runtime = [] {
+  compiler_hooks().cached = [](const std::string& key, const std::function<std::string()>& make_it) {
+    KernelCache& cache = KernelCache::get();
+    if (std::optional<std::string> known = cache.find(key)) return *known;
+    std::string made = make_it();
+    cache.add(key, made);
+    return made;
+  };
+  return true;
+}();
 
 static Globals kernel_cache_globals{
     {"codegen.cache_info",

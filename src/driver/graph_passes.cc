@@ -108,9 +108,11 @@ Pass optimization_passes(const CompilationConfig& config) {
   passes.push_back(plan_several_devices(config));
   passes.push_back(name_extents());
   if (is_cpu(target))
-    for (const Pass& each : {pass(fuse_attention), pass(fuse_rows), pass(fuse_resample), pass(merge_reduced_axes)})
+    for (const Pass& each :
+         {pass_for(target, fuse_attention), pass(fuse_rows), pass(fuse_resample), pass(merge_reduced_axes)})
       passes.push_back(each);
-  if (target && target.has_key("gpu")) passes.push_back(pass(fuse_rows));
+  if (target && target.has_key("gpu"))
+    for (const Pass& each : {pass_for(target, fuse_attention), pass(fuse_rows)}) passes.push_back(each);
   for (const Pass& last : {pass(fuse_ops, -1), infer_type_pass(), always(pass(inline_globals)), infer_type_pass(),
                            always(pass(lift_constants)), infer_type_pass(), always(pass(label_kernels))})
     passes.push_back(last);

@@ -34,14 +34,25 @@ constexpr Row kOwnRows[] = {{"reinterpret_lanes", 1, CallEffect::Pure, true},
                             {"checked_index", 3, CallEffect::ReadState, true}};
 
 /// Barriers in shared memory, the copy engine and wgmma of Hopper: codegen/cuda/hopper.cc says their arguments.
-constexpr Row kHopperRows[] = {
-    {"ptx_mbarrier_init", 3, CallEffect::Opaque, false},   {"ptx_mbarrier_fence", 0, CallEffect::Opaque, false},
-    {"ptx_mbarrier_expect", 3, CallEffect::Opaque, false}, {"ptx_mbarrier_wait", 3, CallEffect::Opaque, false},
-    {"ptx_mbarrier_arrive", 3, CallEffect::Opaque, false}, {"ptx_tensor_copy", -1, CallEffect::Opaque, false},
-    {"ptx_cluster_barrier", 0, CallEffect::Opaque, false}, {"ptx_set_registers", 2, CallEffect::Opaque, false},
-    {"ptx_wgmma", 9, CallEffect::Opaque, false},           {"ptx_wgmma_fence", 0, CallEffect::Opaque, false},
-    {"ptx_wgmma_commit", 0, CallEffect::Opaque, false},    {"ptx_wgmma_wait", 1, CallEffect::Opaque, false},
-    {"ptx_exchange_pairs", 4, CallEffect::Opaque, false}};
+constexpr Row kHopperRows[] = {{"ptx_mbarrier_init", 3, CallEffect::Opaque, false},
+                               {"ptx_mbarrier_fence", 0, CallEffect::Opaque, false},
+                               {"ptx_mbarrier_expect", 3, CallEffect::Opaque, false},
+                               {"ptx_mbarrier_wait", 3, CallEffect::Opaque, false},
+                               {"ptx_mbarrier_arrive", 3, CallEffect::Opaque, false},
+                               {"ptx_tensor_copy", -1, CallEffect::Opaque, false},
+                               {"ptx_cluster_barrier", 0, CallEffect::Opaque, false},
+                               {"ptx_set_registers", 2, CallEffect::Opaque, false},
+                               {"ptx_wgmma", 9, CallEffect::Opaque, false},
+                               {"ptx_wgmma_fence", 0, CallEffect::Opaque, false},
+                               {"ptx_wgmma_commit", 0, CallEffect::Opaque, false},
+                               {"ptx_wgmma_wait", 1, CallEffect::Opaque, false},
+                               {"ptx_exchange_pairs", 4, CallEffect::Opaque, false},
+                               {"ptx_wgmma_of_registers", 9, CallEffect::Opaque, false},
+                               {"ptx_hold_registers", 3, CallEffect::Opaque, false},
+                               {"ptx_narrow_pairs", 6, CallEffect::Opaque, false},
+                               {"ptx_named_barrier", 3, CallEffect::Opaque, false},
+                               {"ptx_shuffle_xor", 2, CallEffect::Opaque, false},
+                               {"ptx_exp2", 1, CallEffect::Pure, true}};
 
 Op define_builtin(const std::string& prefix, const Row& row) {
   Op op = Op::define(prefix + row.name);

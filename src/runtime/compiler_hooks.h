@@ -17,6 +17,8 @@ struct CompilerHooks {
       link_shared;
   /// Can code be made for this target, "llvm -mcpu=...".
   std::function<bool(const std::string& target)> is_target_enabled;
+  /// What `make` gives, or gave earlier for the same key: results of other compilers are cached beside those of this one.
+  std::function<std::string(const std::string& key, const std::function<std::string()>& make)> cached;
 };
 CompilerHooks& compiler_hooks();
 

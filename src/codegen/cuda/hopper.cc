@@ -12,7 +12,14 @@
 //   ptx_set_registers     registers of each thread of the warp group, whether they are more than before
 //   ptx_wgmma             "m64n256k16.f32.bf16.bf16", sums and offset, shared memory, offset of A, of B, bytes between 64 rows of A
 //                         that lie along the rows (0: A lies along k), the same of B, whether sums are added to
+//   ptx_wgmma_of_registers  the same with A in registers: form, sums and offset, words of A and offset, shared memory and offset of B, bytes
+//                         between 64 rows of B, whether sums are added to
 //   ptx_wgmma_wait        groups that may still run
+//   ptx_hold_registers    float32 registers and offset, how many: they are written before, and read after
+//   ptx_narrow_pairs      "bf16" or "f16", float32 registers and offset, words and offset, how many: two neighbours become a word
+//   ptx_named_barrier     number of the barrier, threads, whether to wait for them
+//   ptx_shuffle_xor       the value of the lane whose number differs in these bits
+//   ptx_exp2              of a float32, to 22 bits; small results are 0
 //   ptx_exchange_pairs    sums and offset, results and offset: of four groups of eight columns, of which each of four lanes has two
 //                         columns, a lane gets one group
 
@@ -62,6 +69,16 @@ static __device__ __forceinline__ unsigned long long tsr_matrix(const void* p, i
   return (unsigned long long)((tsr_shared(p) & 0x3ffff) >> 4) | (unsigned long long)(leading ? leading >> 4 : 1) << 16 |
          64ull << 32 | 1ull << 62;
 }
+template <int N>
+static __device__ __forceinline__ void tsr_hold_registers(float* registers) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) asm volatile("" : "+f"(registers[i])::"memory");
+}
+static __device__ __forceinline__ float tsr_exp2(float x) {
+  float out;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
 template <class T>
 static __device__ __forceinline__ void tsr_exchange_pairs(const T* pairs, T* out) {
   const bool odd = threadIdx.x & 1, high = threadIdx.x & 2;
@@ -94,9 +111,10 @@ std::string number_list(int first, int count) {
   return out;
 }
 
-/// tsr_wgmma_m64n256k16_f32_bf16_bf16_00(sums, a, b, adds): of matrices that lie along their rows, the last digits are 1.
-std::string wgmma_function(const std::string& name, const std::string& form, bool a_along_rows, bool b_along_rows,
-                           const char* inline_function) {
+/// tsr_wgmma_m64n256k16_f32_bf16_bf16_00(sums, a, b, adds): of matrices that lie along their rows, the last digits are 1. A that is in
+/// registers is four words.
+std::string wgmma_function(const std::string& name, const std::string& form, bool a_in_registers, bool a_along_rows,
+                           bool b_along_rows, const char* inline_function) {
   int n = 0, k = 0, used = 0;
   if (std::sscanf(form.c_str(), "m64n%dk%d%n", &n, &k, &used) != 2 || n < 8 || n > 256 || n % 8 != 0)
     throw Error(ValueError) << "ptx_wgmma: \"" << form << "\" is no form such as m64n256k16.f32.bf16.bf16";
@@ -104,17 +122,27 @@ std::string wgmma_function(const std::string& name, const std::string& form, boo
   const bool is_float = types.starts_with(".f32"), has_16_bits = k == 16;
   if (!has_16_bits && (a_along_rows || b_along_rows))
     throw Error(ValueError) << "ptx_wgmma: matrices of " << types << " lie along k";
-  const int sums = n / 2;
-  std::string out = std::string(inline_function) + " void " + name + "(" + (is_float ? "float" : "int") +
-                    "* d, unsigned long long a, unsigned long long b, int adds) {\n  asm volatile(\n" +
-                    "      \"{\\n.reg .pred p;\\nsetp.ne.b32 p, %" + std::to_string(sums + 2) +
-                    ", 0;\\nwgmma.mma_async.sync.aligned." + form + " {" + number_list(0, sums) + "}, %" +
-                    std::to_string(sums) + ", %" + std::to_string(sums + 1) + ", p" + (is_float ? ", 1, 1" : "");
-  if (has_16_bits) out += std::string(a_along_rows ? ", 1" : ", 0") + (b_along_rows ? ", 1" : ", 0");
+  const int sums = n / 2, of_a = a_in_registers ? 4 : 1;
+  std::string out = std::string(inline_function) + " void " + name + "(" + (is_float ? "float" : "int") + "* d, " +
+                    (a_in_registers ? "const unsigned* a" : "unsigned long long a") +
+                    ", unsigned long long b, int adds) {\n  asm volatile(\n" +
+                    "      \"{\\n.reg .pred p;\\nsetp.ne.b32 p, %" + std::to_string(sums + of_a + 1) +
+                    ", 0;\\nwgmma.mma_async.sync.aligned." + form + " {" + number_list(0, sums) + "}, " +
+                    (a_in_registers ? "{" + number_list(sums, of_a) + "}" : number_list(sums, of_a)) + ", %" +
+                    std::to_string(sums + of_a) + ", p" + (is_float ? ", 1, 1" : "");
+  if (has_16_bits && !a_in_registers) out += a_along_rows ? ", 1" : ", 0";
+  if (has_16_bits) out += b_along_rows ? ", 1" : ", 0";
   out += ";\\n}\"\n      : ";
   for (int i = 0; i < sums; ++i)
     out += std::string(i ? ", " : "") + (is_float ? "\"+f\"(d[" : "\"+r\"(d[") + std::to_string(i) + "])";
-  return out + "\n      : \"l\"(a), \"l\"(b), \"r\"(adds));\n}\n";
+  const char* a = a_in_registers ? R"("r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]))" : R"("l"(a))";
+  return out + "\n      : " + a + ", \"l\"(b), \"r\"(adds));\n}\n";
+}
+
+std::string as_name(std::string form) {
+  for (char& c : form)
+    if (c == '.') c = '_';
+  return form;
 }
 
 }  // namespace
@@ -169,20 +197,30 @@ void CudaPrinter::tensor_copy(const Call* op) {
        "), \"r\"(tsr_shared(" + memory + " + " + barrier + "))" + values + " : \"memory\");");
 }
 
+/// What describes a matrix in shared memory to wgmma.
+std::string CudaPrinter::matrix_argument(const Call* op, const std::string& memory, size_t offset, size_t leading) {
+  return "tsr_matrix(" + memory + " + " + index(op->args[offset]) + ", " +
+         std::to_string(constant_argument(op, leading)) + ")";
+}
+
 void CudaPrinter::wgmma(const Call* op) {
   const std::string form = string_argument(op, 0), memory = text(op->args[3]);
   const bool a_along_rows = constant_argument(op, 6) != 0, b_along_rows = constant_argument(op, 7) != 0;
-  std::string name = "tsr_wgmma_" + form + (a_along_rows ? "_1" : "_0") + (b_along_rows ? "1" : "0");
-  for (char& c : name)
-    if (c == '.') c = '_';
-  need(name, wgmma_function(name, form, a_along_rows, b_along_rows, inline_function()));
-  auto matrix = [&](size_t offset, size_t leading) {
-    return "tsr_matrix(" + memory + " + " + index(op->args[offset]) + ", " +
-           std::to_string(constant_argument(op, leading)) + ")";
-  };
-  const std::string a = matrix(4, 6), b = matrix(5, 7);
+  const std::string name = "tsr_wgmma_" + as_name(form) + (a_along_rows ? "_1" : "_0") + (b_along_rows ? "1" : "0");
+  need(name, wgmma_function(name, form, false, a_along_rows, b_along_rows, inline_function()));
+  const std::string a = matrix_argument(op, memory, 4, 6), b = matrix_argument(op, memory, 5, 7);
   line(name + "(" + text(op->args[1]) + " + " + index(op->args[2]) + ", " + a + ", " + b + ", " + text(op->args[8]) +
        ");");
+}
+
+void CudaPrinter::wgmma_of_registers(const Call* op) {
+  const std::string form = string_argument(op, 0);
+  const bool b_along_rows = constant_argument(op, 7) != 0;
+  const std::string name = "tsr_wgmma_" + as_name(form) + (b_along_rows ? "_r1" : "_r0");
+  need(name, wgmma_function(name, form, true, false, b_along_rows, inline_function()));
+  auto registers = [&](size_t i) { return text(op->args[i]) + " + " + index(op->args[i + 1]); };
+  line(name + "(" + registers(1) + ", " + registers(3) + ", " + matrix_argument(op, text(op->args[5]), 6, 7) + ", " +
+       text(op->args[8]) + ");");
 }
 
 bool CudaPrinter::hopper_call(const Call* op) {
@@ -211,13 +249,29 @@ bool CudaPrinter::hopper_call(const Call* op) {
   } else if (name == "wgmma_wait") {
     line("asm volatile(\"wgmma.wait_group.sync.aligned " + std::to_string(constant_argument(op, 0)) +
          ";\" ::: \"memory\");");
+  } else if (name == "wgmma_of_registers") {
+    wgmma_of_registers(op);
+  } else if (name == "hold_registers") {
+    line("tsr_hold_registers<" + std::to_string(constant_argument(op, 2)) + ">(" + at(0) + ");");
+  } else if (name == "narrow_pairs") {
+    const std::string i = fresh_name("i"), from = text(op->args[1]) + " + " + index(op->args[2]);
+    line("#pragma unroll");
+    block("for (int " + i + " = 0; " + i + " < " + std::to_string(constant_argument(op, 5)) + "; ++" + i + ")", [&] {
+      line("asm(\"cvt.rn." + string_argument(op, 0) + "x2.f32 %0, %1, %2;\" : \"=r\"((" + at(3) + ")[" + i +
+           "]) : \"f\"((" + from + ")[2 * " + i + " + 1]), \"f\"((" + from + ")[2 * " + i + "]));");
+    });
+  } else if (name == "named_barrier") {
+    line(std::string("asm volatile(\"bar.") + (is_one(op->args[2]) ? "sync" : "arrive") + " %0, " +
+         std::to_string(constant_argument(op, 1)) + ";\" ::\"r\"(" + text(op->args[0]) + ") : \"memory\");");
   } else if (name == "exchange_pairs") {
     line("tsr_exchange_pairs(" + at(0) + ", " + at(2) + ");");
   } else {
     return false;
   }
-  need("tsr_shared", kHopperFunctions);
+  need_hopper_functions();
   return true;
 }
+
+void CudaPrinter::need_hopper_functions() { need("tsr_shared", kHopperFunctions); }
 
 }  // namespace tessera::codegen

@@ -319,6 +319,15 @@ bool CudaPrinter::visit_device_call(const Call* op, Lanes* out) {
     *out = {declare_temporary(type, "atomicAdd(" + pointer + ", " + value + ")")};
     return true;
   }
+  if (name == "tir.ptx_shuffle_xor") {
+    const std::string list = "0xffffffff, " + text(op->args[0]) + ", " + text(op->args[1]);
+    return *out = {declare_temporary(op->dtype, "__shfl_xor_sync(" + list + ")")}, true;
+  }
+  if (name == "tir.ptx_exp2") {
+    need_hopper_functions();
+    *out = each_lane(op, [](const Lanes& a) { return "tsr_exp2(" + a[0] + ")"; });
+    return true;
+  }
   if (!matrix_call(op) && !hopper_call(op)) return false;
   *out = {""};
   return true;

@@ -54,7 +54,10 @@ class CudaPrinter final : public KernelPrinter {
   // hopper.cc: the copy engine and wgmma
   bool hopper_call(const Call* op);
   void tensor_copy(const Call* op);
+  void need_hopper_functions();
   void wgmma(const Call* op);
+  void wgmma_of_registers(const Call* op);
+  std::string matrix_argument(const Call* op, const std::string& memory, size_t offset, size_t leading);
 
   int64_t min_blocks_ = 0;  // of the kernel, that a multiprocessor has registers for; 0: not said
   int64_t cluster_ = 1;     // blocks of the kernel that run together

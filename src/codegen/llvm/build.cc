@@ -97,7 +97,8 @@ void link_files(const Array<String>& files, const std::string& output, const Arr
 }
 
 [[maybe_unused]] const bool is_set = [] {
-  compiler_hooks() = {.link_shared = link_files, .is_target_enabled = target_enabled};
+  compiler_hooks().link_shared = link_files;
+  compiler_hooks().is_target_enabled = target_enabled;
   return true;
 }();
 Globals build_globals{

@@ -1,11 +1,13 @@
 // Rules for the stages of programs on devices with threads.
 
 #include "kernel/schedule_rule.h"
+#include "topi/gpu/attention.h"
 #include "topi/gpu/contraction.h"
 #include "topi/gpu/rows.h"
 #include "topi/gpu/shared_transpose.h"
 #include "topi/gpu/stage_threads.h"
 #include "topi/gpu/wgmma.h"
+#include "topi/gpu/windows.h"
 
 namespace tessera::kernel {
 namespace {
@@ -54,6 +56,29 @@ void apply_rows(Subject& subject, const Plan& plan) {
   schedule::replace_by_nest(program.state, rows->stages.back().ref, others, topi::row_nest(*rows, knobs));
 }
 
+std::optional<Plan> match_attention(Subject& subject) {
+  const topi::GpuMachine& machine = subject.environment.gpu;
+  if (!machine->has_wgmma) return std::nullopt;
+  topi::BlockProgram copy(subject.program->function());
+  topi::inline_elementwise(copy.state, copy.stages());
+  std::optional<topi::GpuAttention> attention = topi::as_gpu_attention(copy, machine);
+  topi::GpuAttentionPlan plan = attention ? topi::plan_gpu_attention(*attention, machine) : nullptr;
+  return plan ? std::optional(Plan(true, plan)) : std::nullopt;
+}
+
+void apply_attention(Subject& subject, const Plan& plan) {
+  topi::BlockProgram& program = *subject.program;
+  const topi::GpuMachine& machine = subject.environment.gpu;
+  topi::inline_elementwise(program.state, program.stages());
+  std::optional<topi::GpuAttention> attention = topi::as_gpu_attention(program, machine);
+  ICHECK(attention) << "what fits a copy of a program fits the program";
+  auto knobs = downcast<topi::GpuAttentionPlan>(plan.knobs);
+  topi::check_gpu_attention(*attention, knobs, machine);
+  std::vector<schedule::BlockRef> others(attention->stages.begin(), attention->stages.end() - 1);
+  schedule::replace_by_nest(program.state, attention->stages.back(), others,
+                            topi::gpu_attention_nest(*attention, knobs));
+}
+
 // ---- stages that are nests of their own ------------------------------------------------------------------------------
 
 void replace_contraction(Subject& subject, const topi::GpuContraction& contraction, const Stmt& nest) {
@@ -99,6 +124,23 @@ void apply_wgmma(Subject& subject, const Plan& plan) {
   replace_contraction(subject, wgmma.contraction, topi::wgmma_nest(wgmma, knobs, subject.environment.gpu));
 }
 
+std::optional<Plan> match_windows(Subject& subject) {
+  const topi::GpuMachine& machine = subject.environment.gpu;
+  auto windows = topi::as_gpu_windows(subject.program->state, subject.block, machine);
+  topi::WindowPlan plan = windows ? topi::plan_windows(*windows, machine) : nullptr;
+  return plan ? std::optional(Plan(*windows, plan)) : std::nullopt;
+}
+
+void apply_windows(Subject& subject, const Plan& plan) {
+  const auto& windows = plan.as<topi::GpuWindows>();
+  auto knobs = downcast<topi::WindowPlan>(plan.knobs);
+  topi::check_window_plan(windows, knobs, subject.environment.gpu);
+  schedule::State& state = subject.program->state;
+  const Stmt nest = topi::window_nest(windows, knobs);
+  if (windows.epilogue) schedule::replace_by_nest(state, windows.epilogue_ref, {subject.block}, nest);
+  else schedule::replace_by_nest(state, subject.block, {}, nest);
+}
+
 std::optional<Plan> match_transpose(Subject& subject) {
   auto stage = topi::transposing_axes(subject.program->state, subject.block, true);
   topi::SharedTransposePlan plan = stage ? topi::plan_shared_transpose(*stage, subject.environment.gpu) : nullptr;
@@ -116,9 +158,11 @@ void apply_transpose(Subject& subject, const Plan& plan) {
 
 std::vector<ScheduleRule> gpu_rules() {
   return {
+      {"attention_wgmma", "cuda", RuleScope::Program, -1, match_attention, apply_attention},
       {"rows_by_threads", "gpu", RuleScope::Program, 0, match_rows, apply_rows},
       {"gemm_wgmma", "cuda", RuleScope::Reduction, -1, match_wgmma, apply_wgmma},
       {"gemm", "gpu", RuleScope::Reduction, 0, match_gemm, apply_gemm},
+      {"windows_by_threads", "gpu", RuleScope::Reduction, 1, match_windows, apply_windows},
       {"transpose_through_shared_memory", "gpu", RuleScope::Stage, -1, match_transpose, apply_transpose},
       tried("reduction_across_threads", 0, &StageThreads::across_threads),
       tried("reduction_in_reader", 1, &StageThreads::in_consumer),

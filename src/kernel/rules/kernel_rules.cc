@@ -18,8 +18,8 @@
 #include "topi/cpu/contraction/attention.h"
 #include "topi/cpu/nbits/nbits_matmul.h"
 #include "topi/cpu/rows.h"
-#include "topi/gpu/device_nms.h"
-#include "topi/gpu/device_scan.h"
+#include "topi/gpu/ordered/device_nms.h"
+#include "topi/gpu/ordered/device_scan.h"
 #include "topi/program.h"
 #include "topi/transform.h"
 

@@ -23,7 +23,7 @@ Expr to_graph_normal_form(const Expr& body);
 
 // fuse/: what one kernel computes
 Expr defuse_ops(const Expr& body);
-Expr fuse_attention(const Expr& body);
+Expr fuse_attention(const Expr& body, const GraphEnvironment& environment);
 /// Level 0 gives each operator its own kernel; -1 takes the level of the context.
 Function fuse_ops(const Function& function, const PassContext& context, int level);
 Expr fuse_resample(const Expr& body);

@@ -3,15 +3,18 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <vector>
 
 #include "base/error.h"
+#include "runtime/compiler_hooks.h"
 #include "runtime/registry.h"
 
 extern char** environ;
@@ -23,6 +26,7 @@ using NvrtcProgram = struct nvrtcProgram_st*;
 
 /// The part of nvrtc.h that we use.
 struct Nvrtc {
+  int (*nvrtcVersion)(int*, int*);
   int (*nvrtcCreateProgram)(NvrtcProgram*, const char*, const char*, int, const char* const*, const char* const*);
   int (*nvrtcDestroyProgram)(NvrtcProgram*);
   int (*nvrtcCompileProgram)(NvrtcProgram, int, const char* const*);
@@ -51,6 +55,7 @@ const Nvrtc* find_nvrtc() {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
       is_whole &= function != nullptr;
     };
+    find(out->nvrtcVersion, "nvrtcVersion");
     find(out->nvrtcCreateProgram, "nvrtcCreateProgram");
     find(out->nvrtcDestroyProgram, "nvrtcDestroyProgram");
     find(out->nvrtcCompileProgram, "nvrtcCompileProgram");
@@ -161,13 +166,25 @@ std::string toolkit_folder() {
 std::string compile(const std::string& source, const std::string& arch, const std::string& form) {
   bool to_ptx = form == "ptx";
   if (!to_ptx && form != "cubin") throw Error(ValueError) << "CUDA source becomes ptx or cubin, not \"" << form << "\"";
-  if (const Nvrtc* nvrtc = find_nvrtc()) return by_nvrtc(*nvrtc, source, arch, to_ptx);
-  std::string folder = toolkit_folder(), nvcc = folder + "/bin/nvcc";
-  if (folder.empty() || !is_file(nvcc))
+  std::string folder = toolkit_folder(), compiler;
+  std::function<std::string()> make;
+  if (const Nvrtc* nvrtc = find_nvrtc()) {
+    int major = 0, minor = 0;
+    nvrtc->nvrtcVersion(&major, &minor);
+    compiler = "nvrtc " + std::to_string(major) + "." + std::to_string(minor);
+    make = [&, nvrtc] { return by_nvrtc(*nvrtc, source, arch, to_ptx); };
+  } else if (const std::string nvcc = folder + "/bin/nvcc"; !folder.empty() && is_file(nvcc)) {
+    struct stat file{};
+    stat(nvcc.c_str(), &file);
+    compiler = nvcc + " " + std::to_string(file.st_size) + " " + std::to_string(file.st_mtime);
+    make = [&, nvcc] { return by_nvcc(nvcc, source, arch, to_ptx); };
+  } else {
     throw Error(RuntimeError)
         << "CUDA source cannot be compiled on this machine: neither NVRTC (libnvrtc.so) nor nvcc was "
            "found; install the CUDA toolkit or set CUDA_HOME";
-  return by_nvcc(nvcc, source, arch, to_ptx);
+  }
+  const auto& cached = compiler_hooks().cached;
+  return cached ? cached(compiler + " " + arch + " " + form + " " + folder + "\n" + source, make) : make();
 }
 
 static Globals compile_globals{

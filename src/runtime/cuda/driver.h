@@ -18,6 +18,8 @@ using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
+using CUgraph = struct CUgraph_st*;
+using CUgraphExec = struct CUgraphExec_st*;
 
 inline constexpr CUresult kSuccess = 0;
 inline constexpr CUresult kUnsupportedPtxVersion = 222;
@@ -64,6 +66,12 @@ inline constexpr int kMaxDynamicSharedSize = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMI
   X(cuStreamDestroy_v2, (CUstream))                                                                        \
   X(cuStreamSynchronize, (CUstream))                                                                       \
   X(cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                                      \
+  X(cuStreamBeginCapture_v2, (CUstream, int))                                                              \
+  X(cuStreamEndCapture, (CUstream, CUgraph*))                                                              \
+  X(cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))                              \
+  X(cuGraphLaunch, (CUgraphExec, CUstream))                                                                \
+  X(cuGraphDestroy, (CUgraph))                                                                             \
+  X(cuGraphExecDestroy, (CUgraphExec))                                                                     \
   X(cuEventCreate, (CUevent*, unsigned))                                                                   \
   X(cuEventRecord, (CUevent, CUstream))                                                                    \
   X(cuEventDestroy_v2, (CUevent))                                                                          \

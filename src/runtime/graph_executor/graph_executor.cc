@@ -212,6 +212,7 @@ void GraphExecutor::set_output_zero_copy(int index, const DLTensor* data) {
     is_taken |= other < index && origins_[output_entry(other)] == origin;
   const Memory memory{data->data, data->byte_offset, index};
   if (is_taken) {
+    ++moves_;
     copies_[index] = memory;
   } else {
     lent_[origin] = memory;
@@ -232,6 +233,7 @@ DLTensor GraphExecutor::seen_as(uint32_t entry, const Memory& memory) const {
 }
 
 void GraphExecutor::point_steps_at(uint32_t entry, const Memory& memory) {
+  ++moves_;
   for (Step& step : steps_) {
     for (size_t i = 0; i < step.entries.size(); ++i) {
       if (origins_[step.entries[i]] != origins_[entry]) continue;

@@ -35,6 +35,8 @@ class GraphExecutor {
   void set_output_zero_copy(int index, const DLTensor* data);
   static bool is_usable(const DLTensor* data, DLDevice device);
   void run();
+  /// Grows whenever a value is somewhere else in memory than before.
+  uint64_t moves() const { return moves_; }
   /// Bytes of intermediate results and inputs, without parameters that others share.
   size_t memory() const { return memory_; }
 
@@ -90,6 +92,7 @@ class GraphExecutor {
   const Graph& graph_;
   Module code_;
   size_t memory_ = 0;
+  uint64_t moves_ = 0;
   std::vector<DLDevice> devices_;
   std::vector<NDArray> values_;                // of every entry
   std::vector<uint32_t> origins_;              // of every entry: the one that it only renames, else itself

@@ -6,6 +6,7 @@
 
 #include "runtime/containers.h"
 #include "runtime/graph_executor/debug.h"
+#include "runtime/graph_executor/recorded.h"
 #include "runtime/package/params.h"
 #include "runtime/registry.h"
 
@@ -18,18 +19,6 @@ int index_of(const GraphExecutor& graph, const AnyView& key) {
   int index = graph.input_index(name);
   if (index < 0) throw Error(ValueError) << "the graph has no input \"" << name << "\"";
   return index;
-}
-
-/// Parameters that the library holds itself.
-Map<String, NDArray> linked_params(const Graph& graph, const Module& code) {
-  Map<String, NDArray> out;
-  PackedFunc look_up = code.get_function("_lookup_linked_param", true);
-  if (!look_up) return out;
-  for (uint32_t node : graph.inputs) {
-    Any found = look_up(graph.nodes[node].name);
-    if (!found.is_null()) out.set(String(graph.nodes[node].name), found.to<NDArray>());
-  }
-  return out;
 }
 
 /// The tensor itself, or its contents in the tensor the caller gave.
@@ -130,10 +119,8 @@ class GraphExecutorFactory final : public ModuleBody {
         *result = Any(make<DebugGraphExecutor>(self, args, 1));
       });
     if (name == "cuda_graph_create")
-      return PackedFunc([](Args, Any*) {
-        throw Error(NotImplementedError) << "running a graph as one CUDA graph is not there yet; "
-                                            "lib[\"default\"](device) runs it kernel by kernel";
-      });
+      return PackedFunc(
+          [self, this](Args args, Any* result) { *result = Any(make<RecordedGraphExecutor>(self, args, 0)); });
     if (name == "get_model_name") return typed(name, [self, this] { return name_; });
     if (name == "get_graph_json") return typed(name, [self, this] { return graph_json_; });
     if (name == "get_graph_params") return typed(name, [self, this] { return params_; });
@@ -198,6 +185,17 @@ Module make_graph_factory(std::string graph_json, const Module& library, Map<Str
   Module factory = make_module<GraphExecutorFactory>(std::move(graph_json), std::move(params), std::move(name));
   factory.import_module(library);
   return factory;
+}
+
+Map<String, NDArray> linked_params(const Graph& graph, const Module& code) {
+  Map<String, NDArray> out;
+  PackedFunc look_up = code.get_function("_lookup_linked_param", true);
+  if (!look_up) return out;
+  for (uint32_t node : graph.inputs) {
+    Any found = look_up(graph.nodes[node].name);
+    if (!found.is_null()) out.set(String(graph.nodes[node].name), found.to<NDArray>());
+  }
+  return out;
 }
 
 std::vector<DLDevice> devices_from(Args args, int first) {

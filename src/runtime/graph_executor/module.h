@@ -21,6 +21,9 @@ class GraphExecutorModule : public ModuleBody {
 /// the library holds itself are found too.
 Module make_graph_factory(std::string graph_json, const Module& library, Map<String, NDArray> params, std::string name);
 
+/// Parameters that the library holds itself.
+Map<String, NDArray> linked_params(const Graph& graph, const Module& code);
+
 /// The devices that a call names by pairs of numbers (type, id) from argument `first` on.
 std::vector<DLDevice> devices_from(Args args, int first);
 

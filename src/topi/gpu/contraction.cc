@@ -141,10 +141,14 @@ Stmt GpuContraction::store(const PrimExpr& batch_index, const PrimExpr& i, const
   set(batch, batch_index);
   set(m, i);
   set(n, j);
+  return store_with_epilogue(block, epilogue, at, cast(dtype, value));
+}
+
+Stmt store_with_epilogue(const BlockNode* block, const BlockNode* epilogue, const Map<Var, PrimExpr>& at,
+                         const PrimExpr& result) {
   auto* sums = block->body.as<BufferStore>();
   Array<PrimExpr> indices;
   for (const PrimExpr& index : sums->indices) indices.push_back(substitute(index, at));
-  const PrimExpr result = cast(dtype, value);
   if (!epilogue) return make(BufferStore{.buffer = sums->buffer, .value = result, .indices = indices});
   Map<Var, PrimExpr> values;
   for (size_t d = 0; d < indices.size(); ++d) values.set(epilogue->iter_vars[d]->var, indices[d]);

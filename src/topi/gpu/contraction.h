@@ -51,6 +51,10 @@ struct GpuContraction {
   bool is_dynamic() const { return batch.known < 0 || m.known < 0 || n.known < 0 || k.known < 0; }
 };
 
+/// What a stage, and its epilogue where there is one, store where the sum of the element at these axes of the stage is `result`.
+Stmt store_with_epilogue(const BlockNode* block, const BlockNode* epilogue, const Map<Var, PrimExpr>& at,
+                         const PrimExpr& result);
+
 /// Nothing where the block is none, or has no rows or no columns to share what is read.
 std::optional<GpuContraction> as_gpu_contraction(const schedule::State& state, const schedule::BlockRef& block);
 

@@ -3,7 +3,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
-#include "topi/gpu/device_sort.h"
+#include "topi/gpu/ordered/device_sort.h"
 
 namespace tessera::topi {
 namespace {

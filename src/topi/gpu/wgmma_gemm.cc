@@ -3,32 +3,16 @@
 #include "codegen/cuda/cluster_symbol.h"
 #include "ir/prim/ops.h"
 #include "tir/attrs.h"
+#include "topi/cpu/machine.h"
 #include "topi/gpu/gemm_tiles.h"
 #include "topi/gpu/nest.h"
 #include "topi/gpu/wgmma.h"
+#include "topi/gpu/wgmma_parts.h"
 
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kWarpGroup = 128, kPartRows = 64;
 constexpr int64_t kBarrierBytes = 8;
-constexpr int64_t kStep = 32;  // bytes along k of one wgmma
-
-/// Registers of threads that copy, and of those that multiply, where `groups` warp groups do: all have as many at first, and
-/// that is enough for one.
-struct RoleRegisters {
-  int64_t copy, multiply;
-};
-constexpr RoleRegisters kRoleRegisters[] = {{0, 0}, {0, 0}, {40, 232}, {32, 160}};
-
-Stmt call(const char* name, Array<PrimExpr> args = {}) {
-  return evaluate(make_call(DataType::Int(32), std::string("tir.ptx_") + name, std::move(args)));
-}
-
-const char* ptx_type(DataType dtype) {
-  if (dtype.is_integral()) return dtype.is_uint() ? "u8" : "s8";
-  return dtype.is_bfloat() ? "bf16" : dtype.bits == 32 ? "tf32" : "f16";
-}
 
 class WgmmaGemm {
  public:
@@ -72,29 +56,23 @@ class WgmmaGemm {
   }
   PrimExpr stage_of(const PrimExpr& step) const { return floormod(step, number(plan_->stages)); }
   PrimExpr parity_of(const PrimExpr& step) const { return floormod(floordiv(step, number(plan_->stages)), number(2)); }
-  Stmt all_threads() const { return plan_->cluster > 1 ? call("cluster_barrier") : shared_barrier(); }
+  Stmt all_threads() const { return plan_->cluster > 1 ? ptx("cluster_barrier") : shared_barrier(); }
 
   Stmt of_thread(const PrimExpr& thread) {
     const int64_t arrivals =
         plan_->groups * 4 * plan_->cluster;  // of each warp that reads, of all blocks of the cluster
     std::vector<Stmt> make_barriers;
     for (int64_t stage = 0; stage < plan_->stages; ++stage) {
-      make_barriers.push_back(call("mbarrier_init", {memory_->data, barrier(true, number(stage)), number(1)}));
-      make_barriers.push_back(call("mbarrier_init", {memory_->data, barrier(false, number(stage)), number(arrivals)}));
+      make_barriers.push_back(ptx("mbarrier_init", {memory_->data, barrier(true, number(stage)), number(1)}));
+      make_barriers.push_back(ptx("mbarrier_init", {memory_->data, barrier(false, number(stage)), number(arrivals)}));
     }
-    make_barriers.push_back(call("mbarrier_fence"));
+    make_barriers.push_back(ptx("mbarrier_fence"));
     Stmt copies = guarded(thread < number(1), copy_tiles());
-    Stmt multiplies = multiply_tiles(thread - number(kWarpGroup));
-    const RoleRegisters registers = kRoleRegisters[plan_->groups];
-    if (registers.copy) {
-      copies = sequence({call("set_registers", {number(registers.copy), number(0)}), copies});
-      multiplies = sequence({call("set_registers", {number(registers.multiply), number(1)}), multiplies});
-    }
-    Stmt roles =
-        make(IfThenElse{.condition = thread < number(kWarpGroup), .then_case = copies, .else_case = multiplies});
-    std::vector<Stmt> parts{guarded(thread < number(1), sequence(make_barriers)), all_threads(), roles};
+    Stmt multiplies = multiply_tiles(thread - number(kWarpGroupThreads));
+    std::vector<Stmt> parts{guarded(thread < number(1), sequence(make_barriers)), all_threads(),
+                            wgmma_roles(thread, plan_->groups, copies, multiplies)};
     // a block's memory is there until others of the cluster have done with it
-    if (plan_->cluster > 1) parts.push_back(call("cluster_barrier"));
+    if (plan_->cluster > 1) parts.push_back(ptx("cluster_barrier"));
     return all_allocated({memory_}, sequence(parts));
   }
 
@@ -128,8 +106,8 @@ class WgmmaGemm {
         const PrimExpr of_slice = rank_ * number(slice);
         const PrimExpr mask = plan_->cluster > 1 ? number((1 << plan_->cluster) - 1) : number(0);
         return sequence({
-            call("mbarrier_wait", {memory_->data, barrier(false, stage), number(1) - parity_of(step)}),
-            call("mbarrier_expect", {memory_->data, full, number(stage_elements_ * bytes_)}),
+            ptx("mbarrier_wait", {memory_->data, barrier(false, stage), number(1) - parity_of(step)}),
+            ptx("mbarrier_expect", {memory_->data, full, number(stage_elements_ * bytes_)}),
             copy_box(wgmma_.a, c_.batch, batch, row, k, plan_->tile_m, memory_, start, full, number(0)),
             copy_box(wgmma_.b, c_.batch, batch, column + of_slice, k, slice, memory_,
                      start + number(a_elements_) + of_slice * number(line_), full, mask),
@@ -139,38 +117,38 @@ class WgmmaGemm {
   }
 
   Stmt multiply_tiles(const PrimExpr& thread) {
-    const int64_t rows = plan_->tile_m / plan_->groups, parts = rows / kPartRows;
+    const int64_t rows = plan_->tile_m / plan_->groups, parts = rows / kWgmmaRows;
     const PrimExpr my_rows =
-        plan_->groups > 1 ? floordiv(thread, number(kWarpGroup)) * number(rows) : PrimExpr(number(0));
+        plan_->groups > 1 ? floordiv(thread, number(kWarpGroupThreads)) * number(rows) : PrimExpr(number(0));
     sums_ = memory_of("sums", c_.sum, parts * plan_->tile_n / 2, "local");
     const PrimExpr lane = floormod(thread, number(32));
+    const bool rows_are_inside = c_.m.known % plan_->tile_m == 0 && (c_.m.known / plan_->tile_m) % plan_->cluster == 0;
+    const WgmmaSums store{sums_, parts, plan_->tile_n, rows_are_inside, c_.n.known % plan_->tile_n == 0};
     // the first lanes of each warp tell the blocks of the cluster that it has read a stage
     auto arrive = [&](const PrimExpr& step) {
       const bool is_alone = plan_->cluster == 1;
       return guarded(
           lane < number(plan_->cluster),
-          call("mbarrier_arrive", {memory_->data, barrier(false, stage_of(step)), is_alone ? number(-1) : lane}));
+          ptx("mbarrier_arrive", {memory_->data, barrier(false, stage_of(step)), is_alone ? number(-1) : lane}));
     };
     Stmt tiles =
         each_tile([&](const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column, const PrimExpr& before) {
           Stmt multiply = loop_over("tile_k", number(tiles_k_), [&](const PrimExpr& tile_k) {
             const PrimExpr step = before + tile_k, stage = stage_of(step);
             return sequence(
-                {call("mbarrier_wait", {memory_->data, barrier(true, stage), parity_of(step)}), call("wgmma_fence"),
-                 multiply_stage(stage * number(stage_elements_), my_rows, parts, tile_k), call("wgmma_commit"),
-                 call("wgmma_wait", {number(1)}), guarded(tile_k > number(0), arrive(step - number(1)))});
+                {ptx("mbarrier_wait", {memory_->data, barrier(true, stage), parity_of(step)}), ptx("wgmma_fence"),
+                 multiply_stage(stage * number(stage_elements_), my_rows, parts, tile_k), ptx("wgmma_commit"),
+                 ptx("wgmma_wait", {number(1)}), guarded(tile_k > number(0), arrive(step - number(1)))});
           });
-          return sequence({multiply, call("wgmma_wait", {number(0)}), arrive(before + number(tiles_k_ - 1)),
-                           store(thread, batch, row + my_rows, column, parts)});
+          return sequence({multiply, ptx("wgmma_wait", {number(0)}), arrive(before + number(tiles_k_ - 1)),
+                           store_wgmma_sums(c_, store, thread, batch, row + my_rows, column)});
         });
     return all_allocated({sums_}, tiles);
   }
 
   Stmt multiply_stage(const PrimExpr& start, const PrimExpr& my_rows, int64_t parts, const PrimExpr& tile_k) const {
-    const int64_t step = kStep / bytes_, steps = line_ / step;
-    const std::string form = "m64n" + std::to_string(plan_->tile_n) + "k" + std::to_string(step) +
-                             (c_.sum.is_float() ? ".f32." : ".s32.") + ptx_type(c_.a.dtype) + "." +
-                             ptx_type(c_.b.dtype);
+    const int64_t step = kWgmmaStepBytes / bytes_, steps = line_ / step;
+    const std::string form = wgmma_form(plan_->tile_n, c_.a.dtype, c_.b.dtype);
     const int64_t leading = line_ * line_ * bytes_;  // between lines that lie along rows
     std::vector<Stmt> out;
     for (int64_t i = 0; i < steps; ++i) {
@@ -178,49 +156,15 @@ class WgmmaGemm {
       const PrimExpr adds = i > 0 ? PrimExpr(number(1)) : cast(DataType::Int(32), tile_k > number(0));
       for (int64_t part = 0; part < parts; ++part) {
         // lines of 64 elements: a part's rows begin after as many lines, whichever way they lie
-        const PrimExpr a = start + (my_rows + number(part * kPartRows)) * number(line_) +
+        const PrimExpr a = start + (my_rows + number(part * kWgmmaRows)) * number(line_) +
                            number(wgmma_.a.along_k ? along_k : along_rows);
         const PrimExpr b = start + number(a_elements_) + number(wgmma_.b.along_k ? along_k : along_rows);
         out.push_back(
-            call("wgmma", {string_imm(form), sums_->data, number(part * plan_->tile_n / 2), memory_->data, a, b,
-                           number(wgmma_.a.along_k ? 0 : leading), number(wgmma_.b.along_k ? 0 : leading), adds}));
+            ptx("wgmma", {string_imm(form), sums_->data, number(part * plan_->tile_n / 2), memory_->data, a, b,
+                          number(wgmma_.a.along_k ? 0 : leading), number(wgmma_.b.along_k ? 0 : leading), adds}));
       }
     }
     return sequence(out);
-  }
-
-  /// A lane has two neighbours of a row, and of the row eight further on, of each eight columns. Four lanes exchange them, so that
-  /// each stores eight neighbours.
-  Stmt store(const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column,
-             int64_t parts) const {
-    const PrimExpr lane = floormod(thread, number(32)), warp = floormod(floordiv(thread, number(32)), number(4));
-    const Buffer eight = memory_of("eight", c_.sum, 8, "local");
-    const bool is_wide = wide_store_lanes(c_) > 1 && c_.n.known % 8 == 0;
-    Stmt body = unrolled_loop("rows", 2 * parts, [&](const PrimExpr& half) {
-      const PrimExpr part = floordiv(half, number(2)), odd = floormod(half, number(2));
-      const PrimExpr my_row =
-          row + part * number(kPartRows) + warp * number(16) + odd * number(8) + floordiv(lane, number(4));
-      return unrolled_loop("columns", plan_->tile_n / 32, [&](const PrimExpr& columns) {
-        const PrimExpr from = part * number(plan_->tile_n / 2) + columns * number(16) + odd * number(2);
-        const PrimExpr my_column = column + columns * number(32) + floormod(lane, number(4)) * number(8);
-        auto element = [&](const PrimExpr& i) { return c_.store(batch, my_row, my_column + i, make_load(eight, {i})); };
-        PrimExpr inside = bool_imm(true);
-        if (c_.m.known % plan_->tile_m != 0 || (c_.m.known / plan_->tile_m) % plan_->cluster != 0)
-          inside = my_row < number(c_.m.known);
-        const bool is_even = c_.n.known % plan_->tile_n == 0;
-        Stmt stores;
-        if (is_wide) {
-          if (!is_even) inside = logical_and(inside, my_column < number(c_.n.known));
-          stores = each_lane(8, element);
-        } else {
-          stores = unrolled_loop("i", 8, [&](const PrimExpr& i) {
-            return guarded(is_even ? PrimExpr(bool_imm(true)) : my_column + i < number(c_.n.known), element(i));
-          });
-        }
-        return sequence({call("exchange_pairs", {sums_->data, from, eight->data, number(0)}), guarded(inside, stores)});
-      });
-    });
-    return all_allocated({eight}, body);
   }
 
   const WgmmaContraction& wgmma_;

@@ -4,15 +4,14 @@
 
 #include "topi/cpu/cost_model.h"
 #include "topi/gpu/wgmma.h"
+#include "topi/gpu/wgmma_parts.h"
 
 namespace tessera::topi {
 namespace {
 
 register_types<WgmmaPlanNode> wgmma_plan_types;
 
-constexpr int64_t kGroupRows = 64, kMaxColumns = 256;  // of one wgmma
-constexpr int64_t kColumnUnit = 32;                    // that four lanes store together
-constexpr int64_t kMaxGroups = 3;
+constexpr int64_t kMaxColumns = 256;               // of one wgmma
 constexpr int64_t kMaxSums[] = {0, 128, 128, 64};  // registers of a thread for sums, by warp groups
 constexpr int64_t kMaxBoxRows = 256;
 constexpr int64_t kMinRows = 64, kMinDepth = 64;  // below, tiles would be mostly empty
@@ -35,11 +34,11 @@ int64_t multiprocessors_in_use(const WgmmaPlan& plan, const GpuMachine& machine)
 bool wgmma_fits(const WgmmaContraction& wgmma, const WgmmaPlan& plan, const GpuMachine& machine) {
   const GpuContraction& c = wgmma.contraction;
   if (plan->tile_m < 1 || plan->tile_n < 1 || plan->tile_n > kMaxColumns || plan->tile_m > kMaxBoxRows ||
-      plan->groups < 1 || plan->groups > kMaxGroups || plan->stages < 2 || plan->stages > 12 || plan->group < 1 ||
-      (plan->cluster != 1 && plan->cluster != 2))
+      plan->groups < 1 || plan->groups > kMaxMultiplyGroups || plan->stages < 2 || plan->stages > 12 ||
+      plan->group < 1 || (plan->cluster != 1 && plan->cluster != 2))
     return false;
   const int64_t of_group = plan->tile_m / plan->groups, slice = plan->tile_n / plan->cluster;
-  if (plan->tile_m % (kGroupRows * plan->groups) != 0 || plan->tile_n % kColumnUnit != 0 ||
+  if (plan->tile_m % (kWgmmaRows * plan->groups) != 0 || plan->tile_n % kStoredColumns != 0 ||
       of_group * plan->tile_n / 128 > kMaxSums[plan->groups])
     return false;
   if (!wgmma.b.along_k && slice % wgmma.b.line() != 0) return false;
@@ -61,7 +60,7 @@ std::optional<WgmmaContraction> as_wgmma_contraction(const GpuContraction& c, co
   const bool is_int8 = dtype.is_integral() && dtype.bits == 8 && c.sum == DataType::Int(32);
   const bool is_tf32 = machine->allows_tf32 && dtype == DataType::Float(32) && c.sum == DataType::Float(32);
   if (!is_half && !is_int8 && !is_tf32) return std::nullopt;
-  if (c.m.known < kMinRows || c.n.known < kColumnUnit || c.k.known < kMinDepth) return std::nullopt;
+  if (c.m.known < kMinRows || c.n.known < kStoredColumns || c.k.known < kMinDepth) return std::nullopt;
   std::optional<TensorOperand> a = as_tensor_operand(c, c.a, c.m), b = as_tensor_operand(c, c.b, c.n);
   if (!a || !b || (!is_half && (!a->along_k || !b->along_k))) return std::nullopt;
   return WgmmaContraction{c, *a, *b};

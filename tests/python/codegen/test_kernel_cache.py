@@ -1,6 +1,7 @@
 """Compiled kernels are kept on disk; see src/codegen/kernel_cache.h."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -97,3 +98,21 @@ def test_processes_that_are_killed_leave_a_cache_that_works(cache):
         [sys.executable, "-c", program.replace("10000", "4") + tail], capture_output=True, text=True, check=True
     )
     assert "hits 3" in done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("nvcc"), reason="no CUDA compiler is installed")
+def test_what_the_cuda_compiler_made_is_a_look_up_too(cache):
+    compile_cuda = tessera.get_global_func("runtime.cuda_compile")
+    kernel = 'extern "C" __global__ void f(float* x) { x[0] = 1; }'
+    first = bytes(compile_cuda(kernel, "sm_80", "cubin"))
+    assert (int(info()["hits"]), int(info()["misses"])) == (0, 1)
+    assert bytes(compile_cuda(kernel, "sm_80", "cubin")) == first and int(info()["hits"]) == 1
+    (
+        compile_cuda(kernel, "sm_90", "cubin"),
+        compile_cuda(kernel, "sm_80", "ptx"),
+        compile_cuda(kernel + " ", "sm_80", "cubin"),
+    )
+    assert (int(info()["hits"]), int(info()["misses"])) == (1, 4)
+    with pytest.raises(tessera.TVMError, match="the CUDA compiler rejects the kernels"):
+        compile_cuda("no kernel", "sm_80", "cubin")
+    assert int(info()["entries"]) == 4

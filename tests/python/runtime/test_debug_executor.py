@@ -208,11 +208,6 @@ def test_a_built_model_is_debugged_by_its_factory(model):
         model["debug_create"]("other", tvm.cpu())
 
 
-def test_cuda_graphs_are_rejected_with_advice(model):
-    with pytest.raises(NotImplementedError, match="CUDA graph is not there yet"):
-        model["cuda_graph_create"](tvm.cpu())
-
-
 def test_the_old_name_of_the_executor_works_and_warns(model):
     from tessera.contrib import graph_runtime
 

@@ -16,6 +16,7 @@
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
 #include "relay/transform/passes.h"
+#include "topi/gpu/attention.h"
 
 namespace tessera::relay {
 namespace {
@@ -40,9 +41,11 @@ Fusion kind_of(const Expr& expr) {
   return op ? fusion_of(Op(op)) : Fusion::Opaque;
 }
 
+/// Attention that the target has a kernel for: on CPUs float32, with what moves elements on the way in and out; on GPUs what
+/// fits warp groups.
 class AttentionFinder {
  public:
-  explicit AttentionFinder(const Expr& body) : consumers_(body) {}
+  AttentionFinder(const Expr& body, const topi::GpuMachine& gpu) : consumers_(body), gpu_(gpu) {}
 
   std::vector<KernelGroup> operator()() {
     std::vector<KernelGroup> out;
@@ -52,24 +55,39 @@ class AttentionFinder {
       KernelGroup group;
       group.rule = "attention";
       if (!take_core(softmax, &group)) continue;
-      take_moves_before(&group);
-      take_moves_after(&group);
+      if (!gpu_) {
+        take_moves_before(&group);
+        take_moves_after(&group);
+      }
       if (group.members.size() <= kMaxAttentionMembers) out.push_back(std::move(group));
     }
     return out;
   }
 
  private:
-  /// A matmul of float32 matrices, one of each for each of the leading dimension, of sizes for which panels pay.
-  static bool is_matmul(const Call* call) {
-    if (!call || op_name(call) != ops::batch_matmul || dtype_of(Expr(call)) != DataType::Float(32)) return false;
+  /// A matmul of matrices, one of each for each of the leading dimension, of sizes for which panels pay.
+  bool is_matmul(const Call* call) const {
+    if (!call || op_name(call) != ops::batch_matmul) return false;
     auto a = fixed_shape(checked_type(call->args[0])), b = fixed_shape(checked_type(call->args[1]));
     auto c = fixed_shape(checked_type(Expr(call)));
-    if (!a || !b || !c || dtype_of(call->args[0]) != DataType::Float(32) ||
-        dtype_of(call->args[1]) != DataType::Float(32))
+    if (!a || !b || !c || !is_computed(dtype_of(call->args[0])) || dtype_of(call->args[0]) != dtype_of(call->args[1]) ||
+        (!gpu_ && dtype_of(Expr(call)) != DataType::Float(32)))
       return false;
-    const int64_t k = call->attrs_as<BatchMatmulAttrs>()->transpose_a ? (*a)[1] : (*a)[2];
-    return (*a)[0] == (*b)[0] && (*c)[1] * (*c)[2] * k >= kMinSteps;
+    return (*a)[0] == (*b)[0] && (*c)[1] * (*c)[2] * depth_of(call) >= kMinSteps;
+  }
+  bool is_computed(DataType dtype) const {
+    return gpu_ ? dtype.is_floating() && dtype.bits == 16 : dtype == DataType::Float(32);
+  }
+  static int64_t depth_of(const Call* matmul) {
+    auto a = fixed_shape(checked_type(matmul->args[0]));
+    return matmul->attrs_as<BatchMatmulAttrs>()->transpose_a ? (*a)[1] : (*a)[2];
+  }
+
+  /// What a kernel of warp groups takes; panels take all that is_matmul lets pass.
+  bool fits(const Call* scores, const Call* values) const {
+    auto s = fixed_shape(checked_type(Expr(scores))), o = fixed_shape(checked_type(Expr(values)));
+    return !gpu_ ||
+           topi::has_gpu_attention({(*s)[1], (*s)[2], depth_of(scores), (*o)[2]}, dtype_of(scores->args[0]), gpu_);
   }
 
   /// The call that reads `expr` and is the only one to.
@@ -88,13 +106,14 @@ class AttentionFinder {
   bool take_core(const Call* softmax, KernelGroup* group) const {
     Expr at(softmax);
     auto shape = fixed_shape(checked_type(at));
-    if (!shape || shape->size() < 2 || dtype_of(at) != DataType::Float(32) || shape->back() > kMaxScores) return false;
+    if (!shape || shape->size() < 2) return false;
+    if (!gpu_ && (dtype_of(at) != DataType::Float(32) || shape->back() > kMaxScores)) return false;
     const int axis = softmax->attrs_as<SoftmaxAttrs>()->axis;
     if (axis != -1 && axis + 1 != static_cast<int>(shape->size())) return false;
     group->members.insert(softmax);
     // up to the second matmul
     const Call* last = next(at);
-    while (last && op_name(last) == ops::reshape && same_last(Expr(last), at)) {
+    while (last && is_view_or_cast(last) && same_last(Expr(last), at)) {
       group->members.insert(last);
       last = next(Expr(last));
     }
@@ -103,17 +122,21 @@ class AttentionFinder {
       return false;
     group->members.insert(last);
     group->root = last;
-    return take_down(softmax->args[0], at, kMaxPath, group);
+    const Call* first = take_down(softmax->args[0], at, kMaxPath, group);
+    return first && fits(first, last);
+  }
+  bool is_view_or_cast(const Call* call) const {
+    return op_name(call) == ops::reshape || (gpu_ && op_name(call) == ops::cast);
   }
 
-  /// Down to the first matmul: one path, along which every value is a score of its own.
-  bool take_down(const Expr& from, const Expr& scores, int steps, KernelGroup* group) const {
+  /// Down to the first matmul, which it gives: one path, along which every value is a score of its own.
+  const Call* take_down(const Expr& from, const Expr& scores, int steps, KernelGroup* group) const {
     auto* call = from.as<Call>();
-    if (!call || steps == 0 || !next(from) || !same_size(from, scores) || !same_last(from, scores)) return false;
-    bool found = is_matmul(call);
+    if (!call || steps == 0 || !next(from) || !same_size(from, scores) || !same_last(from, scores)) return nullptr;
+    const Call* found = is_matmul(call) ? call : nullptr;
     if (!found && (op_name(call) == ops::reshape || kind_of(from) <= Fusion::Broadcast))
-      found = std::any_of(call->args.begin(), call->args.end(),
-                          [&](const Expr& arg) { return take_down(arg, scores, steps - 1, group); });
+      for (const Expr& arg : call->args)
+        if ((found = take_down(arg, scores, steps - 1, group))) break;
     if (found) group->members.insert(call);
     return found;
   }
@@ -181,10 +204,17 @@ class AttentionFinder {
   }
 
   Consumers consumers_;
+  topi::GpuMachine gpu_;  // empty for CPUs
 };
 
 }  // namespace
 
-Expr fuse_attention(const Expr& body) { return close_groups(body, AttentionFinder(body)()); }
+Expr fuse_attention(const Expr& body, const GraphEnvironment& environment) {
+  const Target& target = environment.target;
+  const bool is_gpu = target && target.has_key("gpu");
+  const topi::GpuMachine gpu = is_gpu ? topi::gpu_machine_of(target) : nullptr;
+  if (is_gpu && !gpu->has_wgmma) return body;
+  return close_groups(body, AttentionFinder(body, gpu)());
+}
 
 }  // namespace tessera::relay

@@ -1,4 +1,4 @@
-#include "topi/gpu/device_scan.h"
+#include "topi/gpu/ordered/device_scan.h"
 
 #include <algorithm>
 

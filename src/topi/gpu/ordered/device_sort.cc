@@ -1,4 +1,4 @@
-#include "topi/gpu/device_sort.h"
+#include "topi/gpu/ordered/device_sort.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "topi/cpu/machine.h"
-#include "topi/gpu/sort_network.h"
+#include "topi/gpu/ordered/sort_network.h"
 
 namespace tessera::topi {
 namespace {

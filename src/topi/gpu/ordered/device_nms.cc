@@ -1,4 +1,4 @@
-#include "topi/gpu/device_nms.h"
+#include "topi/gpu/ordered/device_nms.h"
 
 #include <algorithm>
 

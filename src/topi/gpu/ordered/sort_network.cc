@@ -1,4 +1,4 @@
-#include "topi/gpu/sort_network.h"
+#include "topi/gpu/ordered/sort_network.h"
 
 #include <algorithm>
 
