@@ -14,6 +14,7 @@
 #include "relay/make.h"
 #include "relay/type/rule.h"
 #include "relay/type/type_of.h"
+#include "relay/walk.h"
 
 namespace tessera::frontend {
 
@@ -37,6 +38,13 @@ Type without_names(const Type& type) {
       if (!as_int(shape[i]) && !is_any(shape[i])) shape.set(i, op::any_extent());
     return with(tensor, &TensorTypeNode::shape, shape);
   });
+}
+
+void forget_names(const Expr& root) {
+  auto forget = [](const Expr& expr) {
+    if (!expr.as<OpNode>() && !expr.as<relay::Constant>()) expr->checked_type_ = nullptr;
+  };
+  relay::post_order(root, forget, true);
 }
 
 std::optional<std::vector<PrimExpr>> seen_extents(const NodeContext& in, const Expr& integers) {

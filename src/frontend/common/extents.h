@@ -14,6 +14,9 @@ bool same_extents(const Array<PrimExpr>& a, const Array<PrimExpr>& b);
 /// The extents with names among them as unknown ones, in all tensors of a type.
 Type without_names(const Type& type);
 
+/// Takes the types off all expressions, which may hold names: they are inferred anew, with Any.
+void forget_names(const Expr& root);
+
 /// The elements of a vector of integers, null where one is not seen; nothing where their number is not known.
 std::optional<std::vector<PrimExpr>> seen_extents(const NodeContext& in, const Expr& integers);
 

@@ -214,7 +214,7 @@ void GraphImporter::check_names() const {
       throw Error(ValueError) << "the model has no input \"" << name << "\" to give a shape; its inputs are " << known;
 }
 
-ImportedGraph GraphImporter::run() {
+Imported GraphImporter::run() {
   check_names();
   Values values(nullptr);
   Array<relay::Var> inputs;
@@ -224,7 +224,7 @@ ImportedGraph GraphImporter::run() {
     values.define(input.name, relay::typed(entering(input, var)));
   }
   import_nodes(model_, values);
-  ImportedGraph out;
+  Imported out;
   if (unsupported_ && !unsupported_.empty()) return out;
   Array<Expr> results;
   Array<String> names;
@@ -260,8 +260,8 @@ void reject_missing(const GraphModel& model, const LayerTable& table, std::vecto
   throw error;
 }
 
-ImportedGraph import_graph_model(const GraphModel& model, const LayerTable& table, const GraphOptions& options,
-                                 std::vector<UnsupportedNode>* unsupported) {
+Imported import_graph_model(const GraphModel& model, const LayerTable& table, const GraphOptions& options,
+                            std::vector<UnsupportedNode>* unsupported) {
   reject_missing(model, table, unsupported);
   return GraphImporter(model, table, options, unsupported).run();
 }

@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "frontend/common/imported.h"
 #include "frontend/common/node_context.h"
 #include "frontend/common/scope.h"
-#include "frontend/common/survey.h"
 #include "frontend/graph/graph_model.h"
 #include "ir/module.h"
 
@@ -73,10 +73,6 @@ struct GraphOptions {
   bool freeze_params = true;       // parameters are constants; else parameters of the function
   int64_t most_nodes = 1'000'000;  // with loops written out; more is an error
 };
-struct ImportedGraph {
-  IRModule mod;
-  Map<String, NDArray> params;
-};
 
 class GraphImporter {
  public:
@@ -85,7 +81,7 @@ class GraphImporter {
       : model_(model), table_(table), options_(options), unsupported_(unsupported) {}
   virtual ~GraphImporter() = default;
 
-  ImportedGraph run();
+  Imported run();
   /// The parameter of that name as an expression.
   Expr param(const std::string& name);
   /// The values that a graph inside a node gives; parameters are the model's.
@@ -124,7 +120,7 @@ void reject_missing(const GraphModel& model, const LayerTable& table,
                     std::vector<UnsupportedNode>* unsupported = nullptr);
 /// The import. What cannot be imported is listed in `unsupported`, and the module is empty then; where that is null, all
 /// operators that no row converts are listed in one error.
-ImportedGraph import_graph_model(const GraphModel& model, const LayerTable& table, const GraphOptions& options,
-                                 std::vector<UnsupportedNode>* unsupported = nullptr);
+Imported import_graph_model(const GraphModel& model, const LayerTable& table, const GraphOptions& options,
+                            std::vector<UnsupportedNode>* unsupported = nullptr);
 
 }  // namespace tessera::frontend

@@ -14,6 +14,6 @@ inline GraphOptions graph_options(const Map<String, Array<PrimExpr>>& shapes, co
   return out;
 }
 
-inline Array<ObjectRef> as_pair(const ImportedGraph& imported) { return {imported.mod, imported.params}; }
+inline Array<ObjectRef> as_pair(const Imported& imported) { return {imported.mod, imported.params}; }
 
 }  // namespace tessera::frontend

@@ -125,8 +125,8 @@ bool moves_channels(const std::string& layout) {
   throw Error(ValueError) << "the layout of a Keras model is NCHW, NHWC or NDHWC, not " << layout;
 }
 
-ImportedGraph import_keras(const GraphModel& model, const std::string& layout, const GraphOptions& options,
-                           std::vector<UnsupportedNode>* unsupported) {
+Imported import_keras(const GraphModel& model, const std::string& layout, const GraphOptions& options,
+                      std::vector<UnsupportedNode>* unsupported) {
   const bool moves = moves_channels(layout);
   LayerTable names;
   for (const auto& [name, row] : keras_rows()) names.emplace(name, nullptr);

@@ -66,7 +66,7 @@ Expr activated(const KerasLayer& in, Expr value, const char* field, int axis);
 /// True where inputs and outputs of a model have their channels second ("NCHW"); "NHWC" and "NDHWC" are as Keras has them.
 bool moves_channels(const std::string& layout);
 /// See `import_graph_model`.
-ImportedGraph import_keras(const GraphModel& model, const std::string& layout, const GraphOptions& options,
-                           std::vector<UnsupportedNode>* unsupported = nullptr);
+Imported import_keras(const GraphModel& model, const std::string& layout, const GraphOptions& options,
+                      std::vector<UnsupportedNode>* unsupported = nullptr);
 
 }  // namespace tessera::keras

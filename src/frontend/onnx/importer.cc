@@ -7,6 +7,7 @@
 #include "base/restore.h"
 #include "base/stack.h"
 #include "frontend/common/converted.h"
+#include "frontend/common/extents.h"
 #include "frontend/common/known.h"
 #include "frontend/common/parameters.h"
 #include "frontend/onnx/minifloat.h"
@@ -284,14 +285,6 @@ std::optional<std::pair<Expr, int>> Importer::input_of(const PrimExpr& extent) c
   return it->second;
 }
 
-void Importer::forget_names(const Expr& root) const {
-  if (!names_extents_) return;
-  auto forget = [](const Expr& expr) {
-    if (!expr.as<OpNode>() && !expr.as<relay::Constant>()) expr->checked_type_ = nullptr;
-  };
-  relay::post_order(root, forget, true);
-}
-
 Imported Importer::run() {
   const Graph& graph = model_.graph;
   relay::ExtentAssumptions assumed;  // what the run of the program checks
@@ -381,8 +374,10 @@ Imported Importer::run() {
   }
   if (graph.outputs.empty()) throw Error(ValueError) << "the graph has no outputs";
   Expr body = results.size() == 1 ? results[0] : relay::make_tuple(results);
-  forget_names(body);
-  for (const Layer& layer : out.layers) forget_names(layer.value);
+  if (names_extents_) {
+    forget_names(body);
+    for (const Layer& layer : out.layers) forget_names(layer.value);
+  }
   DictAttrs attrs = DictAttrs().with(relay::kOutputNames, names);
   if (!dims.empty()) attrs = attrs.with(relay::attr::kDimNames, dims);
   out.mod = frontend::module_of_main(inputs, body, attrs);

@@ -11,8 +11,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "frontend/common/imported.h"
 #include "frontend/common/node_context.h"
-#include "frontend/common/survey.h"
 #include "frontend/onnx/tensor.h"
 #include "ir/module.h"
 #include "relay/expr.h"
@@ -164,9 +164,7 @@ struct Layer {
   bool in_function = false;  // made inside a function; names repeat there with every call
 };
 
-struct Imported {
-  IRModule mod;
-  Map<String, NDArray> params;
+struct Imported : frontend::Imported {
   std::vector<Layer> layers;                         // in the order of the file, which is that of the computation
   std::vector<std::pair<std::string, Value>> texts;  // outputs that are strings: they are no results of the program
 };
@@ -177,10 +175,7 @@ Imported import_model(const Model& model, const ImportOptions& options);
 /// How a node is called in messages and profiles: by its name or, where it has none, as "Relu -> y".
 std::string node_label(const Node& node);
 
-struct Survey {
-  std::vector<UnsupportedNode> unsupported;
-  Imported imported;  // its module is empty where something is rejected
-};
+using Survey = frontend::Surveyed<Imported>;
 /// Imports as far as it goes: a node that is rejected does not stop the rest. Nodes that need the value of a rejected
 /// one, where the file does not tell its type, are looked up in the table of converters and no more.
 Survey survey_model(const Model& model, const ImportOptions& options);

@@ -50,7 +50,6 @@ class Importer {
   /// The type with a variable for each unknown extent, one for all of a name.
   Type named_type(const Type& type, const Array<String>& names);
   /// Without the types that hold those variables, in all that `root` is made of: annotations have Any.
-  void forget_names(const Expr& root) const;
   /// `graph`: what the nodes are of; null for those of a function.
   void import_nodes(const std::vector<Node>& nodes, const Graph* graph, Scope& scope);
   Values import_node(const Node& node, Scope& scope);

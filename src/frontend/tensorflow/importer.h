@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "frontend/common/survey.h"
+#include "frontend/common/imported.h"
 #include "frontend/tensorflow/graph.h"
 #include "ir/module.h"
 
@@ -20,17 +20,9 @@ struct ImportOptions {
   std::function<NDArray(const std::string& name)> variable;  // values of variables; null: there are none
 };
 
-struct Imported {
-  IRModule mod;
-  Map<String, NDArray> params;
-};
 /// All operators that no converter takes are listed in one error.
 Imported import_graph(const GraphDef& graph, const ImportOptions& options);
 
-struct Survey {
-  std::vector<UnsupportedNode> unsupported;
-  Imported imported;  // its module is empty where something is rejected
-};
 Survey survey_graph(const GraphDef& graph, const ImportOptions& options);
 
 /// A SavedModel in a folder: its files, the graph that serves, the signature, and what restoring gives each variable.

@@ -2,7 +2,7 @@
 // From a TFLite model to a Relay module. Operators that are TensorFlow's by another name are converted by its table
 // (frontend/tensorflow/operation.h); those of quantised tensors stay in integers (qnn).
 
-#include "frontend/common/survey.h"
+#include "frontend/common/imported.h"
 #include "frontend/tflite/model.h"
 #include "ir/module.h"
 
@@ -75,17 +75,9 @@ struct ImportOptions {
   bool freeze_params = true;  // constants of the file become constants; else parameters of the function
 };
 
-struct Imported {
-  IRModule mod;
-  Map<String, NDArray> params;
-};
 /// All operators that no converter takes are listed in one error.
 Imported import_model(const Model& model, const ImportOptions& options);
 
-struct Survey {
-  std::vector<UnsupportedNode> unsupported;
-  Imported imported;  // its module is empty where something is rejected
-};
 Survey survey_model(const Model& model, const ImportOptions& options);
 /// Operators that some node of the model uses and no converter takes, sorted.
 std::vector<std::string> unsupported_operators(const Model& model);

@@ -200,14 +200,6 @@ std::optional<std::pair<Expr, int>> Importer::input_of(const PrimExpr& extent) c
   return it->second;
 }
 
-void Importer::forget_names(const Expr& root) const {
-  if (!names_extents_) return;
-  auto forget = [](const Expr& expr) {
-    if (!expr.as<OpNode>() && !expr.as<relay::Constant>()) expr->checked_type_ = nullptr;
-  };
-  relay::post_order(root, forget, true);
-}
-
 Value Importer::weight(const std::string& name) {
   if (auto known = weights_.find(name); known != weights_.end()) return known->second;
   auto given = program_.weights.find(name);
@@ -272,7 +264,7 @@ Imported Importer::run() {
   if (results.empty()) throw Error(ValueError) << "the program has no outputs";
   for (const Expr& result : results) relay::typed(result);
   Expr body = results.size() == 1 ? results[0] : relay::make_tuple(results);
-  forget_names(body);
+  if (names_extents_) forget_names(body);
   for (const relay::Var& param : param_vars_) params.push_back(param);
   Array<String> names;
   for (size_t i = 0; i < results.size(); ++i)

@@ -9,8 +9,8 @@
 #include <map>
 #include <optional>
 
+#include "frontend/common/imported.h"
 #include "frontend/common/node_context.h"
-#include "frontend/common/survey.h"
 #include "frontend/torch/graph.h"
 #include "ir/module.h"
 #include "runtime/packed_func.h"
@@ -185,18 +185,9 @@ struct ImportOptions {
   bool keep_quantized_weight = false;
 };
 
-struct Imported {
-  IRModule mod;
-  Map<String, NDArray> params;
-};
-
 /// All operators that no converter takes are listed in one error.
 Imported import_program(const Program& program, const ImportOptions& options);
 
-struct Survey {
-  std::vector<UnsupportedNode> unsupported;
-  Imported imported;  // its module is empty where something is rejected
-};
 Survey survey_program(const Program& program, const ImportOptions& options);
 
 }  // namespace tessera::torch

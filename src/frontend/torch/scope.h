@@ -58,7 +58,6 @@ class Importer {
   void change_in_place(const Operation::Args& args, Values& values) const;
   void reject(const Node& node, const Error& error, Scope& scope);
   relay::Var input_var(const Input& input, Map<String, Array<String>>* dims);
-  void forget_names(const Expr& root) const;
 
   const Program& program_;
   const ImportOptions& options_;

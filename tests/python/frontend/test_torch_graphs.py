@@ -27,10 +27,13 @@ def node(op: str, result: str, **args: Any) -> dict[str, Any]:
 
 
 def answers(
-    inputs: dict[str, np.ndarray], nodes: list[dict[str, Any]], output: str, **weights: np.ndarray
+    inputs: dict[str, np.ndarray], nodes: list[dict[str, Any]], output: str, batch: str | None = None, **weights: Any
 ) -> np.ndarray:
-    """What a graph of these nodes gives."""
-    described = [{"name": n, "shape": list(v.shape), "dtype": str(v.dtype)} for n, v in inputs.items()]
+    """What a graph of these nodes gives; `batch` is a name of a dynamic first dimension."""
+    described: list[dict[str, Any]] = [
+        {"name": n, "shape": [batch, *v.shape[1:]] if batch else list(v.shape), "dtype": str(v.dtype)}
+        for n, v in inputs.items()
+    ]
     graph = {"inputs": list(inputs), "nodes": nodes, "outputs": [{"name": output}]}
     program = json.dumps({"inputs": described, "params": [], "graph": graph, "output_names": []})
     given = {name: tessera.nd.array(value) for name, value in weights.items()}
@@ -159,6 +162,17 @@ def test_rows_of_a_number_that_a_run_decides_are_unbound_by_column():
         node("aten::__getitem__", "out", list="columns", idx=2),
     ]
     np.testing.assert_array_equal(answers({"x": x, "keep": keep}, nodes, "out"), x[keep, 2])
+
+
+def test_indices_of_a_pool_over_a_dynamic_batch():
+    x = rng.standard_normal((2, 3, 4, 6)).astype("float32")
+    windows = x.reshape(2, 3, 2, 2, 3, 2).transpose(0, 1, 2, 4, 3, 5).reshape(2, 3, 2, 3, 4)
+    rows, columns = np.divmod(windows.argmax(-1), 2)
+    want = (2 * np.arange(2)[:, None] + rows) * 6 + 2 * np.arange(3) + columns
+    pool = node("aten::max_pool2d_with_indices", "both", self="x", kernel_size=[2, 2])
+    for index, expected in enumerate((windows.max(-1), want)):
+        nodes = [pool, node("operator::getitem", "out", a="both", b=index)]
+        np.testing.assert_array_equal(answers({"x": x}, nodes, "out", batch="n"), expected)
 
 
 def test_differences_of_neighbours():

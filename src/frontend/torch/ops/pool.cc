@@ -36,21 +36,22 @@ Converter max_pool_over(size_t spatial, bool with_indices) {
     Ints kernel = per_dimension(in, "kernel_size", spatial, 1), strides = kernel;
     if (!in.integers("stride").empty()) strides = per_dimension(in, "stride", spatial, 1);
     Ints pads = per_dimension(in, "padding", spatial, 0), dilations = per_dimension(in, "dilation", spatial, 1);
-    std::vector<Expr> out = onnx::apply_all(in, "MaxPool", {data},
-                                            {{"kernel_shape", std::vector<int64_t>(kernel)},
-                                             {"strides", std::vector<int64_t>(strides)},
-                                             {"dilations", std::vector<int64_t>(dilations)},
-                                             {"pads", twice(pads)},
-                                             {"ceil_mode", in.flag("ceil_mode", false)}},
-                                            with_indices ? 2 : 1);
-    Values values{Value(unbatched(out[0], is_new))};
+    auto pooled = [&](size_t outputs) {
+      return onnx::apply_all(in, "MaxPool", {data},
+                             {{"kernel_shape", std::vector<int64_t>(kernel)},
+                              {"strides", std::vector<int64_t>(strides)},
+                              {"dilations", std::vector<int64_t>(dilations)},
+                              {"pads", twice(pads)},
+                              {"ceil_mode", in.flag("ceil_mode", false)}},
+                             outputs)
+          .back();
+    };
+    Values values{Value(unbatched(pooled(1), is_new))};
     if (!with_indices) return values;
-    // Within each image of a channel; ONNX counts through the whole tensor.
-    int64_t size = 1;
-    Ints shape = in.static_shape(data, "indices of a pool");
-    for (size_t i = 2; i < shape.size(); ++i) size *= shape[i];
-    Expr indices = call_op("floor_mod", {out[1], make_scalar(static_cast<double>(size), DataType::Int(64))});
-    values.push_back(Value(unbatched(indices, is_new)));
+    // By themselves, as few programs use them; within each image of a channel, where ONNX counts through the whole tensor.
+    Expr size = make_scalar(1, DataType::Int(64));
+    for (size_t i = 0; i < spatial; ++i) size = multiply(size, extent_at_run_time(in, data, static_cast<int>(i) + 2));
+    values.push_back(Value(unbatched(call_op("floor_mod", {pooled(2), size}), is_new)));
     return values;
   };
 }
