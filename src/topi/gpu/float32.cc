@@ -3,6 +3,7 @@
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "tir/stmt.h"
 
 namespace tessera::topi {
 
