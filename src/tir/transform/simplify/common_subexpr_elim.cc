@@ -152,8 +152,8 @@ class Collector {
   bool is_lazy_ = false;  // inside a value that if_then_else may not evaluate
 };
 
-/// Variables of `among` that two equal expressions of the statement, other than loads, use directly: below the others,
-/// nothing is equal that was not before.
+/// Variables of `among` that two equal expressions of the statement, other than loads, use directly or as part of a vector (vectors
+/// of indices are never shared themselves): below the others, nothing is equal that was not before.
 class VarsUsedAlike {
  public:
   using Vars = std::unordered_set<const VarNode*>;
@@ -172,7 +172,9 @@ class VarsUsedAlike {
     } else if (!is_leaf(e)) {
       std::vector<const VarNode*> outer = std::exchange(used_, {});
       visitor_.children(e.get());
-      if (!used_.empty() && !e.as<BufferLoad>() && !users_.insert(e).second) out_.insert(used_.begin(), used_.end());
+      if (e.as<Ramp>() || e.as<Broadcast>()) outer.insert(outer.end(), used_.begin(), used_.end());
+      else if (!used_.empty() && !e.as<BufferLoad>() && !users_.insert(e).second)
+        out_.insert(used_.begin(), used_.end());
       used_ = std::move(outer);
     }
     return e;

@@ -321,6 +321,40 @@ class TestCommonSubexprElim:
 
         assert seconds(8000) < 20 * seconds(1000)  # 64 times as long where all is looked at below each variable
 
+    def test_stores_of_vectors_take_time_in_proportion(self):
+        def seconds(count):
+            n = tir.Var("n", "int32")
+            data = tir.decl_buffer((1 << 20,), name="A")
+            lines = [tir.Ramp(n * 8 + i * 512, 1, 8) for i in range(count)]
+            stores = [
+                tir.BufferStore(data, tir.BufferLoad(data, [line]) + line.astype("float32x8"), [line]) for line in lines
+            ]
+            mod = tvm.IRModule.from_expr(tir.PrimFunc([data.data, n], tir.SeqStmt(stores)))
+            times = []
+            for _ in range(3):
+                start = time.process_time()
+                X.CommonSubexprElimTIR()(mod)
+                times.append(time.process_time() - start)
+            return min(times)
+
+        assert seconds(1600) < 20 * seconds(200)  # 64 times as long where all is looked at below each variable
+
+    def test_what_is_computed_of_vectors_is_shared_below_their_variables(self):
+        @T.prim_func
+        def before(A: T.Buffer[64, "int32"], B: T.Buffer[64, "int32"], n: T.int32):
+            x: T.int32 = n * 2
+            A[0:4] = T.ramp(x, 1, 4) * T.broadcast(3, 4)
+            B[0:4] = T.ramp(x, 1, 4) * T.broadcast(3, 4)
+
+        @T.prim_func
+        def after(A: T.Buffer[64, "int32"], B: T.Buffer[64, "int32"], n: T.int32):
+            x: T.int32 = n * 2
+            c: T.int32x4 = T.ramp(x, 1, 4) * T.broadcast(3, 4)
+            A[0:4] = c
+            B[0:4] = c
+
+        becomes(X.CommonSubexprElimTIR(), before, after)
+
     def test_a_guarded_division_is_not_computed_before_its_guard(self):
         @T.prim_func
         def func(A: T.Buffer[64, "int32"], n: T.int32):
