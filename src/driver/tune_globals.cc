@@ -8,6 +8,7 @@
 #include "runtime/registry.h"
 #include "tune/measure.h"
 #include "tune/task.h"
+#include "tune/turns.h"
 
 namespace tessera {
 namespace {
@@ -19,6 +20,7 @@ class RunnerModule : public ModuleBody {
   PackedFunc get_function(const std::string& name, const Module& self) override {
     if (name == "run") return PackedFunc([this, self](Args args, Any* result) { *result = run(args); });
     if (name == "compare") return PackedFunc([this, self](Args args, Any* result) { *result = compare(args); });
+    if (name == "in_turns") return PackedFunc([this, self](Args args, Any* result) { *result = in_turns(args); });
     return nullptr;
   }
 
@@ -38,12 +40,17 @@ class RunnerModule : public ModuleBody {
   }
 
   /// Runners of v0.10 report a lost device as the error of each candidate.
-  static tune::RunResult recorded(const std::function<tune::RunResult()>& act) {
+  template <class Result = tune::RunResult>
+  static Result recorded(const std::function<Result()>& act) {
     try {
       return act();
     } catch (const Error& error) {
-      return {tune::MeasureError::RuntimeDevice, error.message(), {}};
+      return {tune::MeasureError::RuntimeDevice, error.message()};
     }
+  }
+
+  static Bytes bytes_of(const std::vector<double>& seconds) {
+    return Bytes(std::string(reinterpret_cast<const char*>(seconds.data()), seconds.size() * sizeof(double)));
   }
 
   /// compare(path, path, function, timeout, device type, how many are inputs, shape, dtype, ...) gives [error, message].
@@ -54,7 +61,7 @@ class RunnerModule : public ModuleBody {
     options.timeout = args[3].to<double>();
     options.device_type = args[4].to<int>();
     const auto inputs = static_cast<size_t>(std::max<int64_t>(args[5].to<int64_t>(), 0));
-    const tune::RunResult result = recorded([&] {
+    const auto result = recorded<tune::RunResult>([&] {
       return runner_->compare(args[0].to<std::string>(), args[1].to<std::string>(), args[2].to<std::string>(),
                               specs_of(args, kFirst), inputs, options);
     });
@@ -69,10 +76,26 @@ class RunnerModule : public ModuleBody {
     tune::RunOptions options{args[2].to<double>(), args[3].to<int64_t>(), args[4].to<int64_t>(), args[5].to<int64_t>(),
                              args[6].to<int>()};
     const std::vector<tune::TensorSpec> specs = specs_of(args, kFirst);
-    const tune::RunResult result =
-        recorded([&] { return runner_->run(args[0].to<std::string>(), args[1].to<std::string>(), specs, options); });
-    std::string times(reinterpret_cast<const char*>(result.seconds.data()), result.seconds.size() * sizeof(double));
-    return Array<ObjectRef>{box(Any(static_cast<int>(result.error))), String(result.message), Bytes(times)};
+    const auto result = recorded<tune::RunResult>(
+        [&] { return runner_->run(args[0].to<std::string>(), args[1].to<std::string>(), specs, options); });
+    return Array<ObjectRef>{box(Any(static_cast<int>(result.error))), String(result.message), bytes_of(result.seconds)};
+  }
+
+  /// in_turns(path of the rule's, path of the found one, function, timeout, number, repeat, min_repeat_ms, device type, how many are
+  /// inputs, shape, dtype, ...) gives [error, message, is faster, times of the rule's as bytes, those of the found one].
+  Any in_turns(Args args) {
+    constexpr int kFirst = 9;
+    if (args.size() < kFirst || (args.size() - kFirst) % 2) throw_argument_count("in_turns", kFirst, args.size());
+    const tune::RunOptions options{args[3].to<double>(), args[4].to<int64_t>(), args[5].to<int64_t>(),
+                                   args[6].to<int64_t>(), args[7].to<int>()};
+    const auto inputs = static_cast<size_t>(std::max<int64_t>(args[8].to<int64_t>(), 0));
+    const std::vector<tune::TensorSpec> specs = specs_of(args, kFirst);
+    const auto turns = recorded<tune::Turns>([&] {
+      return tune::run_in_turns(*runner_, args[0].to<std::string>(), args[1].to<std::string>(),
+                                args[2].to<std::string>(), specs, inputs, options);
+    });
+    return Array<ObjectRef>{box(Any(static_cast<int>(turns.error))), String(turns.message),
+                            number_boxes.box_bool(turns.is_faster), bytes_of(turns.rule), bytes_of(turns.found)};
   }
 
   std::unique_ptr<tune::CandidateRunner> runner_;

@@ -16,6 +16,7 @@ std::vector<Database>& entered() {
 
 /// The program that the fastest record makes of the module.
 PrimFunc tuned_program(const Database& database, const IRModule& mod, const Target& target, const std::string& kernel) {
+  if (meta_schedule::is_left_to_rules(*database, mod)) return {};
   TuningRecord record = database->methods->query(*database.edit(), mod, target, String(kernel));
   if (!record) return {};
   schedule::Schedule sch = meta_schedule::scheduled(record);

@@ -176,8 +176,16 @@ PrimFunc nest_to_prim_func(const Array<ObjectRef>& args, const Stmt& nest, const
   return nest_to_prim_func(args, nest, binds, {});
 }
 
+static PrimFunc by_program(const Schedule& sch, const Array<ObjectRef>& args, const String& name) {
+  if (args.size() != sch->program->params.size())
+    throw Error(ValueError) << "this schedule is a program of " << sch->program->params.size() << " arguments, and "
+                            << args.size() << " are given";
+  return with_attr(sch->program, attr::kGlobalSymbol, name);
+}
+
 PrimFunc schedule_to_prim_func(const Schedule& sch, const Array<ObjectRef>& args, const String& name,
                                const Binds& binds) {
+  if (sch->program) return by_program(sch, args, name);
   Schedule ready = normalize(sch);
   Stmt nest = schedule_ops(ready, infer_bounds(ready));
   auto laid_out = [&](const Tensor& tensor) { return in_layout(sch, ready, tensor); };
@@ -200,6 +208,12 @@ PrimFunc schedule_to_prim_func(const Schedule& sch, const Array<ObjectRef>& args
 namespace {
 
 Globals prim_func_globals{
+    {"schedule.ScheduleByProgram",
+     [](const Array<Operation>& outputs, const PrimFunc& program) {
+       Schedule out = create_schedule(outputs);
+       out.edit()->program = program;
+       return out;
+     }},
     {"schedule.SchedulePostProcToPrimFunc",
      [](Array<ObjectRef> args, Stmt nest, Binds binds) { return nest_to_prim_func(args, nest, binds); }},
     {"schedule.VerifyCompactBuffer", needs_compact_buffers},

@@ -93,6 +93,7 @@ Schedule copy_schedule(const Schedule& sch) {
   };
   ScheduleNode node;
   node.outputs = sch->outputs;
+  node.program = sch->program;
   node.stages = copy_all(sch->stages);
   node.groups = copy_all(sch->groups);
   for (const auto& [from, to] : copies) {

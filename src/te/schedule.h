@@ -3,6 +3,7 @@
 // rewritten until lowering builds the nest from it, except by the primitives that add tensors to the graph.
 
 #include "te/tensor_compute.h"
+#include "tir/function.h"
 
 namespace tessera::te {
 
@@ -137,12 +138,16 @@ struct ScheduleNode : Object {
   Array<Operation> outputs;
   Array<Stage> stages, groups;
   Map<Operation, Stage> stage_map;
+  /// What the schedule rules made of the outputs, a function of the arguments that the schedule is built with. Where it is set, this is the
+  /// schedule, and stages say nothing.
+  PrimFunc program;
   static constexpr NodeInfo info{"Schedule", &Object::info, Role::Identity};
   static void fields(auto f) {
     f("outputs", &ScheduleNode::outputs);
     f("stages", &ScheduleNode::stages);
     f("groups", &ScheduleNode::groups);
     f("stage_map", &ScheduleNode::stage_map);
+    f("program", &ScheduleNode::program, Optional);
   }
 };
 using Schedule = Ref<ScheduleNode>;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "tune/turns.h"
+
 namespace tessera::tune {
 namespace {
 
@@ -17,11 +19,6 @@ IRModule module_of(const PrimFunc& program, const std::string& name) {
 }
 
 double least(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 /// Files that go with the batch.
 struct Removed {
@@ -143,8 +140,7 @@ void Tuner::search(TuneListener& listener) {
 }
 
 std::vector<Winner> Tuner::confirm(TuneListener& listener) {
-  constexpr double kWorthIt = 0.97, kFaster = 0.98;
-  constexpr int kTurns = 7, kWins = 5;
+  constexpr double kWorthIt = 0.97;
   std::vector<Winner> out;
   for (size_t at = 0; at < tasks_.size(); ++at) {
     const TaskSearch& search = tasks_[at];
@@ -157,35 +153,22 @@ std::vector<Winner> Tuner::confirm(TuneListener& listener) {
       programs.push_back(kernel::program_of(task.kernel, environment_, {plans}));
     const std::vector<BuildResult> built = build_all(search, programs, paths);
     if (built[0].error != MeasureError::None || built[1].error != MeasureError::None) continue;
-    const RunResult answer =
-        runner_.compare(paths[0], paths[1], task.kernel.name, task.args, task.inputs, options_.run);
-    std::vector<double> times[2], ratios;
-    int wins = 0;
-    for (int turn = 0; turn < kTurns && answer.error == MeasureError::None; ++turn) {
-      for (size_t side = 0; side < 2; ++side) {
-        const size_t which = (side + static_cast<size_t>(turn)) % 2;
-        const RunResult result = runner_.run(paths[which], task.kernel.name, task.args, options_.run);
-        if (result.error == MeasureError::None) times[which].push_back(least(result.seconds));
-      }
-      if (times[0].size() != times[1].size()) break;
-      ratios.push_back(times[1].back() / times[0].back());
-      wins += ratios.back() < 1;
-    }
-    const bool is_taken = ratios.size() == kTurns && wins >= kWins && median(ratios) < kFaster;
+    const Turns turns =
+        run_in_turns(runner_, paths[0], paths[1], task.kernel.name, task.args, task.inputs, options_.run);
     kernel::TuningRecord record = record_of(search, search.best().plans);
     record.is_confirmed = true;
-    if (is_taken) {
-      record.seconds = times[1];
-      record.rule_seconds = median(times[0]);
-      out.push_back({at, record, static_cast<double>(task.calls) * (median(times[0]) - median(times[1]))});
-    } else if (answer.error != MeasureError::None && writer_) {  // a trial that turned out to be wrong
+    if (turns.is_faster) {
+      record.seconds = turns.found;
+      record.rule_seconds = median(turns.rule);
+      out.push_back({at, record, static_cast<double>(task.calls) * (median(turns.rule) - median(turns.found))});
+    } else if (turns.error == MeasureError::WrongAnswer && writer_) {  // a trial that turned out to be wrong
       record.is_confirmed = false;
-      record.error = static_cast<int>(answer.error);
-      record.message = answer.message;
+      record.error = static_cast<int>(turns.error);
+      record.message = turns.message;
       writer_->write(record);
     }
-    listener.confirmed(*this, at, times[0].empty() ? 0 : median(times[0]), times[1].empty() ? 0 : median(times[1]),
-                       is_taken);
+    listener.confirmed(*this, at, turns.rule.empty() ? 0 : median(turns.rule),
+                       turns.found.empty() ? 0 : median(turns.found), turns.is_faster);
   }
   return out;
 }

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from ..autotvm.measure.confirm import left_to_rules
 from ..target import Target
 from .loop_state import StateObject
 from .measure import MeasureErrorNo, _mean_cost
@@ -81,9 +82,11 @@ class ApplyHistoryBest(DispatchContext):
     def load(self, records: Any, n_lines: int | None = None) -> None:
         """Adds records."""
         joint: list[Iterable[Any]] = []
+        left: set[tuple[str, str]] = set()  # to the schedule rules, which were faster
         for each in records if isinstance(records, (list, tuple)) else [records]:
             if isinstance(each, (str, bytes)) or hasattr(each, "__fspath__"):
                 joint.append(RecordReader(os.fspath(each)))
+                left |= left_to_rules(os.fspath(each))
             elif isinstance(each, tuple) and len(each) == 2 and hasattr(each[0], "task"):
                 joint.append([each])
             elif each is not None:
@@ -94,7 +97,8 @@ class ApplyHistoryBest(DispatchContext):
                 if n_lines is not None and count >= n_lines:
                     return
                 count += 1
-                if result.error_no == MeasureErrorNo.NO_ERROR:
+                is_left = (str(inp.task.workload_key), str(inp.task.target)) in left
+                if result.error_no == MeasureErrorNo.NO_ERROR and not is_left:
                     self._add(inp, _mean_cost(result))
         logger.debug("Finish loading %d records", count)
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from .._ffi.registry import register_object
+from ..autotvm.measure.confirm import left_to_rules
 from ..runtime.ndarray import array as make_array
 from ..runtime.object import Object
 from ..target import Target
 from . import _ffi_api
 from .compute_dag import ComputeDAG, LayoutRewriteOption
+from .confirm import confirm_best, schedule_by_rules
 from .loop_state import StateObject
 from .measure import LocalBuilder, LocalRunner, ProgramMeasurer
 from .measure_record import load_best_record
@@ -259,14 +261,18 @@ class SearchTask(Object):
                 self, XGBModel(adaptive_training=adaptive_training), verbose=tuning_options.verbose
             )
         _auto_schedule(search_policy, tuning_options)
+        confirm_best([self], tuning_options.runner, tuning_options.measure_callbacks)
 
     def apply_best(
         self, log_file: str, include_compatible: bool = False, layout_rewrite_option: int | None = None
     ) -> tuple[Any, Any]:
-        """The schedule of the best record for this task, and its arguments."""
+        """The schedule of the best record for this task, and its arguments. Where that lost against the schedule rules when the search
+        ended, it is their program, as a schedule without stages of its own."""
         inp, _ = load_best_record(log_file, self.workload_key, self.target, include_compatible)
         if inp is None:
             raise RuntimeError(f"Cannot find any valid schedule for {self.workload_key} in file {log_file}")
+        if not include_compatible and (str(self.workload_key), str(self.target)) in left_to_rules(log_file):
+            return schedule_by_rules(self)
         if layout_rewrite_option is None:
             layout_rewrite_option = LayoutRewriteOption.get_target_default(self.target)
         return self.compute_dag.apply_steps_from_state(inp.state, layout_rewrite_option)

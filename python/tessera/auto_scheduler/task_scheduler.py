@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .confirm import confirm_best
 from .cost_model import RandomModel, XGBModel
 from .measure import ProgramMeasurer, _mean_cost
 from .measure_record import RecordReader
@@ -208,6 +209,7 @@ class TaskScheduler:
                         + " measurement trials."
                     )
                 break
+        confirm_best(self.tasks, tune_option.runner, tune_option.measure_callbacks)
 
     def _next_round_robin(self, last: int) -> int:
         task_idx = (last + 1) % len(self.tasks)

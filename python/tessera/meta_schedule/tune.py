@@ -13,6 +13,7 @@ from ..tir import PrimFunc
 from ..tir.schedule import Schedule
 from . import default_config
 from .builder import Builder
+from .confirm import best_schedule, confirm_best
 from .cost_model import CostModel
 from .database import Database
 from .extracted_task import ExtractedTask
@@ -132,16 +133,19 @@ def _search(
         )
         for name, task in zip(names, tasks)
     ]
+    runner = default_config.runner(runner)
     scheduler = config.create_task_scheduler(
         tasks=contexts,
         task_weights=[float(task.weight) for task in tasks],
         builder=default_config.builder(builder),
-        runner=default_config.runner(runner),
+        runner=runner,
         database=database,
         cost_model=model,
         measure_callbacks=default_config.callbacks(measure_callbacks),
     )
     scheduler.tune()
+    if space is None and sch_rules is None:  # else the user wants a schedule of that space
+        confirm_best(tasks, runner, database)
     if cost_model is None:
         model.save(os.path.join(work_dir, "cost_model.xgb"))
     return database
@@ -201,7 +205,11 @@ def tune_tir(
     task_name: str = "main",
     num_threads: int | None = None,
 ) -> Schedule | None:
-    """Searches on one function; gives the fastest schedule, None where nothing ran. `blocks` names those to schedule."""
+    """Searches on one function; gives the fastest schedule, None where nothing ran. `blocks` names those to schedule.
+
+    The best is measured once more, in turns with what the schedule rules make of the function; where theirs is as fast, it is given,
+    without a trace, and the database leaves the function to the rules. A search with a `space`, `blocks` or `sch_rules` of the user's
+    own gives a schedule of that space."""
     mod, target = default_config.mod(mod), default_config.target(target)
     if blocks is not None:
         if space is not None:
@@ -223,12 +231,7 @@ def tune_tir(
         mutator_probs=mutator_probs,
         num_threads=num_threads,
     )
-    best = database.get_top_k(database.commit_workload(mod), top_k=1)
-    if not best:
-        return None
-    sch = Schedule(mod)
-    best[0].trace.apply_to_schedule(sch, remove_postproc=False)
-    return sch
+    return best_schedule(database, mod, target)
 
 
 def tune_te(

@@ -168,11 +168,14 @@ struct DatabaseNode : Object {
       },
       [](DatabaseNode& self) { return static_cast<T&>(self).size(); }};
   const Methods* methods = nullptr;
+  /// Modules whose best record was slower than what the schedule rules make of them: compilers do not use it.
+  std::vector<IRModule> by_rules;
 
   static constexpr NodeInfo info{"meta_schedule.Database", &Object::info, Role::Identity};
   static void fields(auto) {}
 };
 using Database = Ref<DatabaseNode>;
+bool is_left_to_rules(const DatabaseNode& database, const IRModule& mod);
 
 /// Chooses what to measure next in design spaces.
 struct SearchStrategyNode : Object {

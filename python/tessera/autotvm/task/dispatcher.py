@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -101,10 +102,13 @@ class ApplyHistoryBest(DispatchContext):
 
     def load(self, records: Any) -> None:
         """Reads records: a file or its name, or pairs of input and result."""
+        from ..measure.confirm import left_to_rules
         from ..record import load_from_buffer, load_from_file
 
         if isinstance(records, (str, bytes)) or hasattr(records, "__fspath__"):
-            records = load_from_file(records)
+            left = left_to_rules(os.fsdecode(records))  # where the schedule rules were faster
+            known = load_from_file(records)
+            records = [each for each in known if (str(each[0].task.workload), str(each[0].target)) not in left]
         elif hasattr(records, "read"):
             records = load_from_buffer(records)
         self._add(records)

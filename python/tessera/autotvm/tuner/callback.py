@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -27,6 +28,7 @@ def log_to_file(file_out: Any, protocol: str = "json") -> Callable:
         else:
             append_records(file_out, lines)
 
+    write.log_file = None if hasattr(file_out, "write") else os.fspath(file_out)  # type: ignore[attr-defined]
     return write
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..env import GLOBAL_SCOPE
 from ..measure import MeasureInput, create_measure_batch
+from .confirm import confirm_best
 
 __all__ = ["Tuner"]
 
@@ -81,6 +82,7 @@ class Tuner:
                     errors = 0
         finally:
             GLOBAL_SCOPE.in_tuning = was_tuning
+        confirm_best(self, measure_option["runner"], callbacks)
 
     def reset(self) -> None:
         """Forgets the best."""

@@ -131,6 +131,14 @@ class Database(Object):
         }
         return queries[kind](mod, target, workload_name)
 
+    def leave_to_rules(self, mod: IRModule, is_left: bool = True) -> None:
+        """Says that the schedule rules are faster than the best record of a module: relay.build takes theirs."""
+        _ffi_api.DatabaseLeaveToRules(self, mod, is_left)
+
+    def is_left_to_rules(self, mod: IRModule) -> bool:
+        """True where that was said."""
+        return bool(_ffi_api.DatabaseIsLeftToRules(self, mod))
+
     def __enter__(self) -> Database:
         _stack().append(self)
         _ffi_api.DatabaseEnter(self)

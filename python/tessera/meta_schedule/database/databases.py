@@ -6,8 +6,10 @@ import os
 from collections.abc import Callable
 
 from ..._ffi import register_object
+from ...autotvm.measure.confirm import left_to_rules
 from ...tir.schedule import Schedule
 from .. import _ffi_api
+from ..utils import shash2hex
 from .database import Database
 
 __all__ = ["JSONDatabase", "MemoryDatabase", "OrderedUnionDatabase", "ScheduleFnDatabase", "UnionDatabase"]
@@ -15,7 +17,8 @@ __all__ = ["JSONDatabase", "MemoryDatabase", "OrderedUnionDatabase", "ScheduleFn
 
 @register_object("meta_schedule.JSONDatabase")
 class JSONDatabase(Database):
-    """Two files that grow, one JSON value a line. A line that cannot be read is reported by its number and skipped."""
+    """Two files that grow, one JSON value a line. A line that cannot be read is reported by its number and skipped. A third one, with
+    `.rules` behind the name of that of the records, says which workloads the schedule rules do better."""
 
     path_workload: str
     path_tuning_record: str
@@ -38,6 +41,11 @@ class JSONDatabase(Database):
         self.__init_handle_by_constructor__(
             _ffi_api.DatabaseJSONDatabase, os.fspath(path_workload), os.fspath(path_tuning_record), allow_missing
         )
+        left = {workload for workload, _ in left_to_rules(os.fspath(path_tuning_record))}
+        if left:
+            for record in self.get_all_tuning_records():
+                if shash2hex(record.workload.mod) in left and not self.is_left_to_rules(record.workload.mod):
+                    self.leave_to_rules(record.workload.mod)
 
 
 @register_object("meta_schedule.MemoryDatabase")

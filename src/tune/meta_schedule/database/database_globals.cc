@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/json.h"
+#include "ir/structural/equal.h"
 #include "runtime/registry.h"
 #include "tune/meta_schedule/database/databases.h"
 
@@ -60,6 +61,14 @@ Globals database_globals{
        TuningRecord record = query(self, mod, target, name);
        return record ? scheduled(record) : Schedule();
      }},
+    {"meta_schedule.DatabaseLeaveToRules",
+     [](const Database& self, const IRModule& mod, bool is_left) {
+       std::vector<IRModule>& modules = self.edit()->by_rules;
+       std::erase_if(modules, [&](const IRModule& each) { return structural_equal(each, mod); });
+       if (is_left) modules.push_back(mod);
+     }},
+    {"meta_schedule.DatabaseIsLeftToRules",
+     [](const Database& self, const IRModule& mod) { return is_left_to_rules(*self, mod); }},
     {"meta_schedule.JSONParse", [](const std::string& text) { return parse_json(text); }},
 };
 

@@ -42,6 +42,11 @@ Array<TuningRecord> fastest(const std::vector<TuningRecord>& records, const Work
   return out;
 }
 
+bool is_left_to_rules(const DatabaseNode& database, const IRModule& mod) {
+  return std::any_of(database.by_rules.begin(), database.by_rules.end(),
+                     [&](const IRModule& each) { return structural_equal(each, mod); });
+}
+
 TuningRecord best_record(DatabaseNode& database, const IRModule& mod) {
   if (!database.methods->has_workload(database, mod)) return {};
   Array<TuningRecord> best = database.methods->top_k(database, database.methods->commit_workload(database, mod), 1);

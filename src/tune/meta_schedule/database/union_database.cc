@@ -11,6 +11,7 @@ void UnionDatabaseNode::unsupported(const char* method) const {
 TuningRecord UnionDatabaseNode::query(const IRModule& mod, const Target& target, const String& name) {
   TuningRecord best;
   for (const Database& each : databases) {
+    if (is_left_to_rules(*each, mod)) continue;
     TuningRecord found = each->methods->query(*each.edit(), mod, target, name);
     if (found && is_ordered) return found;
     if (found && (!best || mean_seconds(found->run_secs) < mean_seconds(best->run_secs))) best = found;

@@ -1,0 +1,42 @@
+#include "tune/turns.h"
+
+#include <algorithm>
+
+namespace tessera::tune {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+Turns run_in_turns(CandidateRunner& runner, const std::string& rule, const std::string& found,
+                   const std::string& function, const std::vector<TensorSpec>& args, size_t inputs,
+                   const RunOptions& options) {
+  constexpr double kFaster = 0.98;
+  constexpr int kTurns = 7, kWins = 5;
+  Turns out;
+  auto is_failed = [&](const RunResult& result) {
+    out.error = result.error;
+    out.message = result.message;
+    return result.error != MeasureError::None;
+  };
+  if (is_failed(runner.compare(rule, found, function, args, inputs, options))) return out;
+  const std::string* paths[] = {&rule, &found};
+  std::vector<double>* times[] = {&out.rule, &out.found};
+  std::vector<double> ratios;
+  int wins = 0;
+  for (size_t turn = 0; turn < kTurns; ++turn) {
+    for (size_t side = 0; side < 2; ++side) {
+      const size_t which = (side + turn) % 2;
+      const RunResult result = runner.run(*paths[which], function, args, options);
+      if (is_failed(result)) return out;
+      times[which]->push_back(*std::min_element(result.seconds.begin(), result.seconds.end()));
+    }
+    ratios.push_back(out.found.back() / out.rule.back());
+    wins += ratios.back() < 1;
+  }
+  out.is_faster = wins >= kWins && median(ratios) < kFaster;
+  return out;
+}
+
+}  // namespace tessera::tune
