@@ -39,10 +39,11 @@ std::optional<size_t> rows_left(const relay::ReduceAttrs* attrs, const te::Tenso
 }
 
 /// Lanes of the rows of a reduction over the last axis, or the `last` last ones; 0 for others, or where it is not worth it.
-int64_t lanes_for(const relay::ReduceAttrs* attrs, const te::Tensor& x, const Target& target, size_t last) {
+int64_t lanes_for(const relay::ReduceAttrs* attrs, const te::Tensor& x, const Target& target, size_t last,
+                  bool takes_int32 = false) {
   if (!target || target->kind->name != "llvm" || !attrs) return 0;
   std::optional<size_t> left = rows_left(attrs, x);
-  return left && *left + last >= x->shape.size() ? topi::row_lanes(x, topi::machine_of(target)) : 0;
+  return left && *left + last >= x->shape.size() ? topi::row_lanes(x, topi::machine_of(target), takes_int32) : 0;
 }
 
 template <bool is_log>
@@ -65,7 +66,7 @@ template <RowKind kind, bool is_mean>
 void offer_reduction(const relay::OpStrategy& strategy, const Attrs& attrs, const Array<te::Tensor>& inputs,
                      const Type&, const Target& target) {
   auto* reduce = attrs.as<relay::ReduceAttrs>();
-  const int64_t lanes = lanes_for(reduce, inputs[0], target, 1);  // others are tiles of loops
+  const int64_t lanes = lanes_for(reduce, inputs[0], target, 1, !is_mean);  // others are tiles of loops
   if (!lanes) return;
   auto compute = [lanes, keeps = reduce->keepdims](Attrs, Array<te::Tensor> in, Type) {
     const PrimExpr count = is_mean ? in[0]->shape.back() : PrimExpr(1);

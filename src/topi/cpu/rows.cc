@@ -135,8 +135,9 @@ bool is_for_rows(const te::ComputeOp* op, const Array<IterVar>& rows) {
 
 }  // namespace
 
-int64_t row_lanes(const te::Tensor& x, const Machine& machine) {
-  if (x->dtype != DataType::Float(32) && x->dtype != DataType::Float(64)) return 0;
+int64_t row_lanes(const te::Tensor& x, const Machine& machine, bool takes_int32) {
+  const bool is_float = x->dtype == DataType::Float(32) || x->dtype == DataType::Float(64);
+  if (!is_float && !(takes_int32 && x->dtype == DataType::Int(32))) return 0;
   if (x->shape.empty()) return 0;
   for (const PrimExpr& extent : x->shape)
     if (as_int(extent) && *as_int(extent) < 1) return 0;

@@ -10,8 +10,8 @@
 namespace tessera::topi {
 
 /// How many lanes a vector of the last axis of `x` has; 0 where rows are known to be too short, or of a type
-/// that is not worth it. Extents may be dynamic, also of rows.
-int64_t row_lanes(const te::Tensor& x, const Machine& machine);
+/// that is not worth it: others than floats, and int32 where that is asked for. Extents may be dynamic, also of rows.
+int64_t row_lanes(const te::Tensor& x, const Machine& machine, bool takes_int32 = false);
 
 /// What is decided about reductions of rows.
 struct RowsKnobsNode : Object {

@@ -183,7 +183,8 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
 }  // namespace
 
 std::optional<ReductionPlan> plan_reduction(const State& state, const BlockRef& block, const Machine& machine) {
-  std::optional<Reduction> reduction = as_reduction(state.find(block));
+  std::optional<Reduction> reduction = as_reduction(state.find(block), true);
+  if (reduction && std::ranges::find(reduction->extents, kDynamic) != reduction->extents.end()) return {};
   ReductionKnobs knobs = reduction ? choose(*reduction, machine) : nullptr;
   if (!knobs) return {};
   ReductionPlan plan{.reduction = *reduction, .knobs = knobs};

@@ -25,7 +25,7 @@ using ReductionKnobs = Ref<ReductionKnobsNode>;
 /// Schedules a reduction and its element-wise epilogue, if there is one:
 ///   for outer tiles, in parallel:  sums = 0;  for all reduce axes: sums[t, lane] += ...;  store(sums)
 /// The last axis of the result gives the lanes; `t`, an axis along which what the lanes load is the same where there is
-/// one, gives the registers.
+/// one, gives the registers. How much is reduced may be dynamic.
 struct ReductionPlan {
   Reduction reduction;
   ReductionKnobs knobs;

@@ -188,3 +188,22 @@ def test_reductions_of_all_elements(name, rank, last):
         for found, wanted in zip(got, (getattr(data, name)(), getattr(np.exp(data), name)(keepdims=True))):
             assert found.shape == wanted.shape
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("channels", [96, 20, 3])
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min"])
+def test_reductions_over_dynamic_axes_before_channels(name, channels):
+    """Sums side by side stay in registers while as many rows go by as there are."""
+    reduce, numpy_reduce = getattr(relay, name), getattr(np, name)
+    x = relay.var("x", shape=(ANY, ANY, channels))
+    outs = [reduce(x, axis=[1], keepdims=True), reduce(x, axis=[0]), relay.nn.relu(reduce(relay.exp(x), axis=[0, 1]))]
+    machine = compiled(relay.Function([x], relay.Tuple(outs)))
+    for rows, steps in [(2, 77), (1, 1), (1, 300), (3, 2), (0, 5), (4, 0)]:
+        data = values(rows, steps, channels)
+        if data.size == 0 and name != "sum":
+            continue
+        got = [out.numpy() for out in machine.run(tvm.nd.array(data))]
+        wanted = [numpy_reduce(data, axis=1, keepdims=True), numpy_reduce(data, axis=0)]
+        wanted.append(np.maximum(numpy_reduce(np.exp(data), axis=(0, 1)), 0))
+        for found, want in zip(got, wanted):
+            np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)

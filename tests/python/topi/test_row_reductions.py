@@ -155,3 +155,19 @@ def test_running_sums_along_any_axis(shape, axis, exclusive):
     got = run(lambda x: relay.cumsum(x, axis=axis, exclusive=exclusive), x)
     want = np.cumsum(x, axis) - (x if exclusive else 0)
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("length", [768, 64, 100, 17, 3, 1])
+@pytest.mark.parametrize("name", ["sum", "max", "min"])
+def test_integers_of_rows(name, length, keepdims):
+    """Sums of uint8 as int32, as zero points of quantised matmuls take them; rows of a dynamic number and length too."""
+    x = RNG.integers(0, 256, (9, length), dtype="uint8")
+    want = getattr(x.astype("int32"), name)(axis=-1, keepdims=keepdims)
+    body = lambda x: getattr(relay, name)(relay.cast(x, "int32"), axis=[-1], keepdims=keepdims)
+    np.testing.assert_array_equal(run(body, x), want)
+    var = relay.var("x", shape=(relay.Any(), relay.Any()), dtype="uint8")
+    with tvm.transform.PassContext(opt_level=3):
+        executable = relay.vm.compile(tvm.IRModule.from_expr(relay.Function([var], body(var))), "llvm")
+    got = tvm.runtime.vm.VirtualMachine(executable, tvm.cpu()).run(tvm.nd.array(x)).numpy()
+    np.testing.assert_array_equal(got, want)
