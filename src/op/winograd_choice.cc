@@ -21,12 +21,12 @@ constexpr int64_t kLikelyExtents[] = {14, 28};  // of images whose height or wid
 /// Numbers of a layer, with likely ones for what is dynamic.
 struct LayerNumbers {
   double ins, outs, pairs, batch, lanes, group;
-  std::vector<double> kernel, results;
+  std::vector<double> kernel, results, dilation;
   double cache_bytes;     // that a weight may take
   bool is_dynamic_image;  // rows of tiles go through all stages one by one
 };
 
-LayerNumbers numbers_of(const WinogradLayer& layer, int64_t likely) {
+LayerNumbers numbers_of(const relay::ConvAttrs& attrs, const WinogradLayer& layer, int64_t likely) {
   auto value = [](const PrimExpr& extent, int64_t otherwise) {
     return static_cast<double>(as_int(extent) ? *as_int(extent) : otherwise);
   };
@@ -38,11 +38,13 @@ LayerNumbers numbers_of(const WinogradLayer& layer, int64_t likely) {
                    .group = double(layer.group),
                    .kernel = {},
                    .results = {},
+                   .dilation = {},
                    .cache_bytes = double(layer.cache_bytes) / 2,
                    .is_dynamic_image = false};
   for (size_t s = 0; s < layer.kernel.size(); ++s) {
     out.kernel.push_back(value(layer.kernel[s], 1));
     out.results.push_back(value(layer.results[2 + s], likely));
+    out.dilation.push_back(value(attrs.dilation[s], 1));
     out.is_dynamic_image |= !as_int(layer.results[2 + s]);
   }
   return out;
@@ -67,7 +69,9 @@ double winograd_cost(const LayerNumbers& n, const std::vector<size_t>& axes) {
   double tiles = n.batch, side = 1, summed = 1, reads = 1, rows = 1;
   for (size_t s = 0; s < n.kernel.size(); ++s) {
     const bool is_transformed = std::find(axes.begin(), axes.end(), s) != axes.end();
-    const double along = is_transformed ? std::ceil(n.results[s] / kTile) : n.results[s];
+    // each phase of a dilated axis has tiles of its own
+    const double along =
+        is_transformed ? std::ceil(n.results[s] / n.dilation[s] / kTile) * n.dilation[s] : n.results[s];
     tiles *= along;
     if (s + 1 < n.kernel.size()) rows *= along;
     if (is_transformed) side *= kSide;
@@ -84,7 +88,7 @@ double winograd_cost(const LayerNumbers& n, const std::vector<size_t>& axes) {
   return matmuls + transforms + weight;
 }
 
-/// The cheapest axes among those of three elements, without strides and dilation; none without a gain.
+/// The cheapest axes among those of three elements, without strides; none without a gain.
 std::vector<size_t> cheapest_axes(const LayerNumbers& n, const std::vector<size_t>& possible) {
   constexpr double kGain = 0.8, kMinCost = 1e5;
   const double direct = direct_cost(n);
@@ -140,13 +144,13 @@ std::vector<size_t> winograd_axes(const relay::ConvAttrs& attrs, const WinogradL
   const size_t spatial = layer.kernel.size();
   for (size_t s = 0; s < spatial; ++s)
     if (is_const_int(layer.kernel[s], topi::kWinogradKernelSize) && is_one(attrs.strides[s]) &&
-        is_one(attrs.dilation[s]))
+        (is_one(attrs.dilation[s]) || (as_int(attrs.dilation[s]) && as_int(layer.results[2 + s]))))
       possible.push_back(s);
   if (spatial < 2 || possible.empty() || !context.flag(kWinogradOption, true) || !is_made_of_constants(weight))
     return {};
   std::vector<size_t> out;
   for (int64_t likely : kLikelyExtents) {
-    const std::vector<size_t> axes = cheapest_axes(numbers_of(layer, likely), possible);
+    const std::vector<size_t> axes = cheapest_axes(numbers_of(attrs, layer, likely), possible);
     if (axes.empty() || (likely != kLikelyExtents[0] && axes != out)) return {};
     out = axes;
   }

@@ -86,8 +86,6 @@ Values along(int count, F element) {
   return out;
 }
 
-PrimExpr ceil_div(const PrimExpr& a, int b) { return floordiv(a + (b - 1), b); }
-
 using Indices = Array<PrimExpr>;
 
 Indices slice(const Indices& at, size_t first, size_t count) {
@@ -98,7 +96,7 @@ void append(Indices* to, const Indices& more) {
 }
 
 /// A convolution stage by stage. Dimensions of stages are n: images, c and f: blocks of channels, g: groups of them, p: positions (of tiles along
-/// axes that are transformed), q: the same of the padded data, a and b: elements of a transformed tile, i and o: in a block of channels.
+/// axes that are transformed) after the phases of dilated ones, each an image of its own, q: the same of the padded data, a and b: elements of a transformed tile, i and o: in a block of channels.
 class WinogradStages {
  public:
   WinogradStages(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options, const WinogradForm& form)
@@ -128,8 +126,9 @@ class WinogradStages {
   /// A spatial axis.
   struct Spatial {
     bool is_transformed;
-    PrimExpr results, positions;      // of the result; tiles of them where it is transformed
+    PrimExpr results, positions;      // of the result; tiles of a phase of them where it is transformed
     PrimExpr padded, data_positions;  // of the padded data; tiles of it
+    PrimExpr phases;                  // elements that many apart are neighbours
     IterVar kernel;                   // reduced, where it is not transformed
   };
   size_t sides() const { return form_.axes.size(); }
@@ -142,11 +141,13 @@ class WinogradStages {
     const PrimExpr extent = shape_[2 + s] + padding_[s] + padding_[spatial_ + s];
     const PrimExpr &stride = options_.strides[s], &dilation = options_.dilation[s];
     if (is_transformed) {
-      if (!is_one(stride) || !is_one(dilation))
-        throw Error(ValueError) << "Winograd's convolution has strides and dilation of 1";
-      const PrimExpr results = extent - (kTaps - 1), tiles = ceil_div(results, form_.tile);
+      if (!is_one(stride))
+        throw Error(ValueError) << "Winograd's convolution has strides of 1 along axes it transforms";
+      const PrimExpr results = extent - (kTaps - 1) * dilation;
+      const PrimExpr tiles = floordiv(results + (dilation * form_.tile - 1), dilation * form_.tile);
       // room for whole tiles
-      axes_.push_back({true, results, tiles, tiles * form_.tile + (kTaps - 1), tiles, nullptr});
+      axes_.push_back({true, results, tiles, tiles * form_.tile + (kTaps - 1), tiles, dilation, nullptr});
+      if (!is_one(dilation)) phases_.push_back(s);
       return;
     }
     const size_t direct = s - static_cast<size_t>(std::count_if(
@@ -155,7 +156,18 @@ class WinogradStages {
     const PrimExpr results = window_count(extent, taps, dilation, stride);
     const PrimExpr read = (results - 1) * stride + (taps - 1) * dilation + 1;
     const std::string name = "r" + std::to_string(s);
-    axes_.push_back({false, results, results, read, read, te::reduce_axis(make_range(0, taps), name)});
+    axes_.push_back({false, results, results, read, read, PrimExpr(1), te::reduce_axis(make_range(0, taps), name)});
+  }
+
+  /// Phases are positions as well, before those along the axes.
+  size_t positions() const { return phases_.size() + spatial_; }
+  size_t position_of(size_t axis) const { return phases_.size() + axis; }
+  /// Where an element of the padded data lies along an axis, from indices of a stage whose positions begin at `first`.
+  PrimExpr dilated(const Indices& i, size_t first, size_t axis) const {
+    const PrimExpr& position = i[first + position_of(axis)];
+    for (size_t k = 0; k < phases_.size(); ++k)
+      if (phases_[k] == axis) return position * axes_[axis].phases + i[first + k];
+    return position;
   }
 
   std::vector<Axis> sides_dims() const {
@@ -165,6 +177,7 @@ class WinogradStages {
   }
   void add_positions(std::vector<Axis>* dims, PrimExpr Spatial::* extent) const {
     constexpr const char* kNames[] = {"p0", "p1", "p2"};
+    for (size_t s : phases_) dims->push_back({"phase", axes_[s].phases});
     for (size_t s = 0; s < spatial_; ++s) dims->push_back({kNames[s], axes_[s].*extent});
   }
 
@@ -175,17 +188,17 @@ class WinogradStages {
     return stage(
         kWinogradPadded, dims,
         [&](const Indices& i) {
-          Indices at{i[0], i[1] * in_block_ + i[2 + spatial_]}, blocked{i[0], i[1]};
+          Indices at{i[0], i[1] * in_block_ + i.back()}, blocked{i[0], i[1]};
           PrimExpr inside;
           auto require = [&](const PrimExpr& holds) { inside = inside ? logical_and(inside, holds) : holds; };
           for (size_t s = 0; s < spatial_; ++s) {
-            const PrimExpr index = i[2 + s] - padding_[s];
-            require(i[2 + s] >= padding_[s]);
+            const PrimExpr position = dilated(i, 2, s), index = position - padding_[s];
+            require(position >= padding_[s]);
             require(index < shape_[2 + s]);
             at.push_back(index);
             blocked.push_back(index);
           }
-          blocked.push_back(i[2 + spatial_]);
+          blocked.push_back(i.back());
           at = in_block_ > 1 ? blocked : convert_indices(plain_, in_, at);
           return if_then_else(inside, te::load(data_, at), make_zero(data_->dtype));
         },
@@ -199,14 +212,17 @@ class WinogradStages {
     add_positions(&dims, &Spatial::data_positions);
     for (const Axis& side : sides_dims()) dims.push_back(side);
     dims.push_back({"i", PrimExpr(in_block_)});
-    const size_t first = form_.axes[0], at_a = 2 + spatial_;
+    const size_t first = 2 + position_of(form_.axes[0]), at_a = 2 + positions();
     const te::Tensor columns = stage(kWinogradColumns, dims, [&](const Indices& i) {
-      Indices at = slice(i, 0, 2 + spatial_);
+      Indices at = slice(i, 0, 2 + positions());
       at.push_back(i.back());
-      if (sides() == 2) at.set(2 + form_.axes[1], i[2 + form_.axes[1]] * form_.tile + i[at_a + 1]);
+      if (sides() == 2) {
+        const size_t second = 2 + position_of(form_.axes[1]);
+        at.set(second, i[second] * form_.tile + i[at_a + 1]);
+      }
       return pick(i[at_a], data_transform(form_.tile, along(side(), [&](const PrimExpr& row) {
                                             Indices element = at;
-                                            element.set(2 + first, i[2 + first] * form_.tile + row);
+                                            element.set(first, i[first] * form_.tile + row);
                                             return te::load(padded, element);
                                           })));
     });
@@ -218,7 +234,7 @@ class WinogradStages {
     return stage(kWinogradData, dims, [&](const Indices& i) {
       const size_t t = sides();
       Indices at{i[t + 1], i[t]};
-      append(&at, slice(i, t + 2, spatial_));
+      append(&at, slice(i, t + 2, positions()));
       append(&at, slice(i, 0, t));
       at.push_back(i.back());
       if (t == 1) return te::load(columns, at);
@@ -268,8 +284,9 @@ class WinogradStages {
       }
       at.push_back(data_block);
       at.push_back(i[t + 2]);
+      append(&at, slice(i, t + 3, phases_.size()));
       for (size_t s = 0; s < spatial_; ++s) {
-        const PrimExpr& position = i[t + 3 + s];
+        const PrimExpr& position = i[t + 3 + position_of(s)];
         if (axes_[s].is_transformed) {
           at.push_back(position);
           continue;
@@ -300,32 +317,41 @@ class WinogradStages {
     if (sides() == 2) dims.push_back({"b", PrimExpr(side())});
     dims.push_back({"o", out_block()});
     Array<PrimExpr> axes;
+    Array<PrimExpr> phases;
     for (size_t axis : form_.axes) axes.push_back(PrimExpr(static_cast<int>(axis)));
+    for (size_t axis : form_.axes) phases.push_back(axes_[axis].phases);
     auto half = [&](const Indices& i) {
-      return pick(i[2 + spatial_], result_transform(form_.tile, along(side(), [&](const PrimExpr& row) {
-                                                      Indices at{row};
-                                                      if (sides() == 2) at.push_back(i[3 + spatial_]);
-                                                      const PrimExpr outs = group_outs();
-                                                      if (groups_ == 1) append(&at, {0, i[1], i[0]});
-                                                      else
-                                                        append(&at, {floordiv(i[1], outs), floormod(i[1], outs), i[0]});
-                                                      append(&at, slice(i, 2, spatial_));
-                                                      at.push_back(i.back());
-                                                      return te::load(products, at);
-                                                    })));
+      return pick(i[2 + positions()], result_transform(form_.tile, along(side(), [&](const PrimExpr& row) {
+                                                         Indices at{row};
+                                                         if (sides() == 2) at.push_back(i[3 + positions()]);
+                                                         const PrimExpr outs = group_outs();
+                                                         if (groups_ == 1) append(&at, {0, i[1], i[0]});
+                                                         else
+                                                           append(&at,
+                                                                  {floordiv(i[1], outs), floormod(i[1], outs), i[0]});
+                                                         append(&at, slice(i, 2, positions()));
+                                                         at.push_back(i.back());
+                                                         return te::load(products, at);
+                                                       })));
     };
-    const te::Tensor rows = stage(kWinogradRows, dims, half, "", {{String(kWinogradAxes), axes}});
+    const te::Tensor rows =
+        stage(kWinogradRows, dims, half, "", {{String(kWinogradAxes), axes}, {String(kWinogradPhases), phases}});
     dims = {{"n", shape_[0]}, {"f", weight_->shape[spatial_]}};
-    add_positions(&dims, &Spatial::results);
+    constexpr const char* kNames[] = {"y0", "y1", "y2"};
+    for (size_t s = 0; s < spatial_; ++s) dims.push_back({kNames[s], axes_[s].results});
     if (has_blocks_) dims.push_back({"o", out_block()});
     const std::string tag = "conv" + std::to_string(spatial_) + "d_winograd";
     return stage(
         kWinogradResult, dims,
         [&](const Indices& i) {
-          Indices at = slice(i, 0, 2 + spatial_), inside;
+          Indices at = slice(i, 0, 2), inside;
+          for (size_t axis : phases_) at.push_back(floormod(i[2 + axis], axes_[axis].phases));
+          append(&at, slice(i, 2, spatial_));
           for (size_t axis : form_.axes) {
-            inside.push_back(floormod(i[2 + axis], form_.tile));
-            at.set(2 + axis, floordiv(i[2 + axis], form_.tile));
+            const PrimExpr position =
+                is_one(axes_[axis].phases) ? i[2 + axis] : floordiv(i[2 + axis], axes_[axis].phases);
+            inside.push_back(floormod(position, form_.tile));
+            at.set(2 + position_of(axis), floordiv(position, form_.tile));
           }
           at.push_back(inside[0]);
           const PrimExpr o = has_blocks_ ? i.back() : PrimExpr(0);
@@ -350,6 +376,7 @@ class WinogradStages {
   const int in_block_, groups_;
   const bool has_blocks_;
   std::vector<Spatial> axes_;
+  std::vector<size_t> phases_;  // axes that are transformed and dilated
 };
 
 }  // namespace

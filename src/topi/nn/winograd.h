@@ -13,6 +13,8 @@ inline constexpr const char *kWinogradPadded = "padded", *kWinogradColumns = "co
 
 /// The annotation of the stage "rows": the spatial axes that are transformed.
 inline constexpr const char* kWinogradAxes = "winograd_axes";
+/// And the dilation along each of them.
+inline constexpr const char* kWinogradPhases = "winograd_phases";
 
 /// Along which spatial axes a convolution is Winograd's, one or two of kernels of 3 elements, and how many results a tile has
 /// along each: 2 or 4. Along the others it is a sum over the elements of the kernel, as ever.
@@ -28,7 +30,7 @@ te::Tensor winograd_weight(const te::Tensor& weight, const WinogradForm& form);
 /// The convolution with a weight that was transformed so, or as (tile + 2..., kernel..., out / b, in, b). Tiles of the padded data are
 /// transformed (B^T d B), multiplied element by element with U and summed over the in channels and the other elements of the
 /// kernel, and transformed back (A^T m A). Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015. Along the axes of
-/// the form strides and dilation must be 1. In groups `in` is that of one, and blocks of results lie in one. Channels of the data are the second axis, and may be in blocks.
+/// the form strides must be 1; dilated ones are a convolution for each phase of the data. In groups `in` is that of one, and blocks of results lie in one. Channels of the data are the second axis, and may be in blocks.
 te::Tensor winograd_conv(const te::Tensor& data, const te::Tensor& weight, const ConvOptions& options,
                          const WinogradForm& form);
 

@@ -93,7 +93,7 @@ REJECTED = {
     "few channels": ((1, 16, 16, 16), (16, 16, 3, 3), {}),
     "few pixels and many weights": ((1, 512, 7, 7), (512, 512, 3, 3), {}),
     "a stride": ((1, 64, 16, 16), (64, 64, 3, 3), {"strides": (2, 2)}),
-    "dilation": ((1, 64, 16, 16), (64, 64, 3, 3), {"dilation": (2, 2)}),
+    "wide dilation": ((1, 64, 28, 28), (64, 64, 3, 3), {"dilation": (13, 13)}),
     "groups of four": ((1, 64, 16, 16), (64, 4, 3, 3), {"groups": 16}),
     "each channel alone": ((1, 64, 28, 28), (64, 1, 3, 3), {"groups": 64}),
 }

@@ -90,21 +90,38 @@ class WinogradScheduler {
     return downcast<String>(notes[kWinogradStage]).str();
   }
 
-  /// The spatial axes that are transformed.
-  std::vector<size_t> transformed() const {
-    std::vector<size_t> out;
+  /// An axis that is transformed, and its dilation: elements so many apart are neighbours.
+  struct Transformed {
+    size_t axis;
+    int64_t phases;
+  };
+  std::vector<Transformed> transformed() const {
+    std::vector<Transformed> out;
     const auto& notes = state_.find(stages_.at(kWinogradRows)).block()->annotations;
-    for (const PrimExpr& axis : downcast<Array<PrimExpr>>(notes[kWinogradAxes]))
-      out.push_back(static_cast<size_t>(*as_int(axis)));
+    const auto axes = downcast<Array<PrimExpr>>(notes[kWinogradAxes]);
+    const auto phases = downcast<Array<PrimExpr>>(notes[kWinogradPhases]);
+    for (size_t i = 0; i < axes.size(); ++i) out.push_back({static_cast<size_t>(*as_int(axes[i])), *as_int(phases[i])});
     return out;
   }
   size_t sides() const { return transformed().size(); }
+  /// The dilation of an axis that is transformed; 0 for others.
+  int64_t phases_of(size_t axis) const {
+    for (const Transformed& each : transformed())
+      if (each.axis == axis) return each.phases;
+    return 0;
+  }
+  size_t phases() const {
+    size_t out = 0;
+    for (const Transformed& each : transformed()) out += each.phases > 1;
+    return out;
+  }
 
   // Products are (a, b, g, f, n, positions..., o), a and b being the sides of a tile and g groups: blocks are of rows of the last two
-  // axes of positions, and n and other positions number images.
-  size_t spatial() const { return shape_of(kWinogradProducts).size() - sides() - 4; }
+  // axes of positions, and n and other positions, among them phases of dilated axes, number images.
+  size_t positions() const { return shape_of(kWinogradProducts).size() - sides() - 4; }
+  size_t spatial() const { return positions() - phases(); }
   size_t first_image() const { return sides() + 2; }
-  size_t row_axis() const { return sides() + 1 + spatial(); }
+  size_t row_axis() const { return sides() + positions(); }
   int64_t images(const std::vector<int64_t>& products) const {
     int64_t out = 1;
     for (size_t i = first_image(); i < row_axis(); ++i) out *= products[i];
@@ -181,13 +198,12 @@ class WinogradScheduler {
 
   /// The extents of the kernel along each spatial axis; 1 where it is transformed.
   std::vector<int64_t> direct_kernel() const {
-    const std::vector<size_t> axes = transformed();
     std::vector<int64_t> out(spatial(), 1);
     for (const BufferRegion& read : state_.find(stages_.at(kWinogradSums)).block()->reads) {
       const Array<PrimExpr>& shape = read->buffer->shape;  // a, b, kernel..., f, in, o
       if (shape.size() != spatial() + 3) continue;
-      for (size_t s = 0, direct = axes.size(); s < out.size(); ++s)
-        if (std::find(axes.begin(), axes.end(), s) == axes.end()) out[s] = *as_int(shape[direct++]);
+      for (size_t s = 0, direct = sides(); s < out.size(); ++s)
+        if (phases_of(s) == 0) out[s] = *as_int(shape[direct++]);
     }
     return out;
   }
@@ -200,24 +216,25 @@ class WinogradScheduler {
 
   /// The loops of the result: images, blocks of rows, channels, tiles, then what is in a tile. Returns the loop that is shared.
   LoopRef store_result(const BlockRef& store, int64_t rows, bool by_rows) {
-    const int64_t tile = shape_of(kWinogradRows)[2 + spatial()];
-    const std::vector<size_t> axes = transformed();
+    const int64_t tile = shape_of(kWinogradRows)[2 + positions()];
     const size_t row = spatial() - 2;
     std::vector<LoopRef> loops = spatial_loops(state_, store), positions, in_tile;  // n, f, results..., o
+    std::vector<LoopRef> outer{loops[0]};
     LoopRef block;
     for (size_t s = 0; s < spatial(); ++s) {
-      const bool is_tiled = std::find(axes.begin(), axes.end(), s) != axes.end();
+      const int64_t phases = phases_of(s);
       std::vector<PrimExpr> sizes{PrimExpr()};
       if (s == row) sizes.push_back(number(rows));
-      if (is_tiled) sizes.push_back(number(tile));
+      if (phases > 0) sizes.push_back(number(tile));
+      if (phases > 1) sizes.push_back(number(phases));
       std::vector<LoopRef> parts{loops[2 + s]};
       if (sizes.size() > 1) parts = schedule::split(state_, loops[2 + s], sizes, true);
+      if (phases > 1) outer.push_back(parts.back()), parts.pop_back();
+      if (phases > 0) in_tile.push_back(parts.back());
       if (s == row) block = parts[0];
       positions.push_back(s == row ? parts[1] : parts[0]);
-      if (is_tiled) in_tile.push_back(parts.back());
     }
     in_tile.push_back(loops.back());
-    std::vector<LoopRef> outer{loops[0]};
     outer.insert(outer.end(), positions.begin(), positions.begin() + static_cast<long>(row));
     outer.push_back(block);
     std::vector<LoopRef> order = outer;
@@ -239,7 +256,8 @@ class WinogradScheduler {
   void transform_data(bool is_shared) {
     const BlockRef &data = stages_.at(kWinogradData), &columns = stages_.at(kWinogradColumns);
     const size_t count = sides();
-    std::vector<LoopRef> loops = last_loops(state_, data, count + spatial() + 3);  // a, b, c, n, positions..., i
+    std::vector<LoopRef> loops =
+        last_loops(state_, data, count + this->positions() + 3);  // a, b, c, n, positions..., i
     const std::vector<LoopRef> sides(loops.begin(), loops.begin() + static_cast<long>(count));
     const std::vector<LoopRef> positions(loops.begin() + static_cast<long>(count + 2), loops.end() - 1);
     std::vector<LoopRef> order{loops[count + 1], loops[count]}, tile = sides;
