@@ -86,7 +86,7 @@ double timed(cli::Runner& runner) {
 
 /// Outputs of one run, in order, and the seconds of that run; with "number" those of as many runs, "repeat" times. Inputs that
 /// are not given are filled.
-Map<String, ObjectRef> run(const Module& compiled, const std::string& device, const Map<String, NDArray>& inputs,
+Map<String, ObjectRef> run(cli::Runner runner, const Map<String, NDArray>& inputs,
                            const Map<String, ObjectRef>& options) {
   std::string fill = "random";
   int64_t number = 0, repeat = 1;
@@ -97,7 +97,6 @@ Map<String, ObjectRef> run(const Module& compiled, const std::string& device, co
   take(options, "end_to_end", &end_to_end);
   take(options, "profile", &profile);
 
-  cli::Runner runner(compiled, cli::device_of(device));
   NamedTensors given;
   for (const auto& [name, tensor] : inputs) given.emplace_back(name.str(), tensor);
   runner.set_inputs(cli::make_inputs(runner.inputs(), given, cli::fill_of(fill)));
@@ -115,7 +114,15 @@ Map<String, ObjectRef> run(const Module& compiled, const std::string& device, co
 }
 
 Globals tvmc_globals{
-    {"driver.run_model", run},
+    {"driver.run_model",
+     [](Module compiled, std::string device, Map<String, NDArray> inputs, Map<String, ObjectRef> options) {
+       return run({compiled, cli::device_of(device)}, inputs, options);
+     }},
+    {"driver.run_remote_package",
+     [](std::string package, std::string device, std::string host, int port, std::string key,
+        Map<String, NDArray> inputs, Map<String, ObjectRef> options) {
+       return run(cli::remote_runner(package, device, host, port, key), inputs, options);
+     }},
     {"driver.compile_model", compile},
     {"driver.export_package", write},
     {"driver.export_portable_package", write_portable},

@@ -1,7 +1,7 @@
 // Where candidates run: a worker process of this machine, or servers of a tracker.
 
-#include "base/json.h"
 #include "runtime/archive/files.h"
+#include "runtime/rpc/client_session.h"
 #include "runtime/rpc/tracker.h"
 #include "tune/measure.h"
 
@@ -38,16 +38,7 @@ class RpcCandidateRunner : public CandidateRunner {
 
  protected:
   std::shared_ptr<rpc::ClientSession> session() override {
-    if (session_) return session_;
-    rpc::TrackerClient tracker(host_, port_);
-    Array<ObjectRef> request{box(Any(static_cast<int>(rpc::TrackerCode::Request))), String(key_), String(""),
-                             box(Any(priority_))};
-    auto answer = Any::of_object(parse_json(ask(tracker, to_json(request))).get()).to<Array<ObjectRef>>();
-    if (answer.size() != 2) throw Error(rpc::RpcError) << "the tracker gave no server of the key " << key_;
-    auto address = Any::of_object(answer[1].get()).to<Array<ObjectRef>>();
-    if (address.size() != 3) throw Error(rpc::RpcError) << "the tracker gave no address of a server";
-    auto word = [&](size_t i) { return Any::of_object(address[i].get()); };
-    session_ = rpc::connect(word(0).to<std::string>(), word(1).to<int>(), word(2).to<std::string>());
+    if (!session_) session_ = rpc::request_session(host_, port_, key_, priority_);
     return session_;
   }
   Module load(rpc::ClientSession& session, const std::string& path) override {
@@ -65,17 +56,6 @@ class RpcCandidateRunner : public CandidateRunner {
   int retries() const override { return 1; }
 
  private:
-  std::string ask(rpc::TrackerClient& tracker, const std::string& request) {
-    constexpr double kWait = 120;  // seconds
-    try {
-      return tracker.call(request, rpc::after(kWait));
-    } catch (const Error& error) {
-      if (error.kind() != rpc::RpcTimeoutError) throw;
-      throw Error(rpc::RpcError) << "no server of the key " << key_ << " was free for " << kWait << " s; "
-                                 << "python -m tessera.exec.query_rpc_tracker shows those there are";
-    }
-  }
-
   std::string host_, key_;
   int port_, priority_;
   std::shared_ptr<rpc::ClientSession> session_;

@@ -9,6 +9,7 @@
 #include "driver/cli/results.h"
 #include "driver/cli/runner.h"
 #include "driver/cli/terminal.h"
+#include "runtime/archive/files.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/package/model_names.h"
 #include "runtime/package/package.h"
@@ -28,12 +29,11 @@ struct Run {
 
   void run() const {
     require_all_options();
-    DLDevice dev = device_of(device);
     if (threads) set_num_threads(threads);
     std::string notes, shown;
     {
       ProgressBar progress;
-      Runner runner(load(), dev);
+      Runner runner = is_remote() ? there() : Runner(load(), device_of(device));
       NamedTensors given = read_inputs(runner.inputs());
       runner.set_inputs(make_inputs(runner.inputs(), given, fill_of(fill), model.shapes(), seed));
       notes = dynamic_extents(runner, given);
@@ -51,22 +51,39 @@ struct Run {
     if (device == "micro" || list_options || !project_options.empty())
       throw Error(NotImplementedError)
           << "running on microcontrollers (--device micro) is not there yet; use --device cpu";
-    if (!rpc_key.empty() || !rpc_tracker.empty())
-      throw Error(NotImplementedError)
-          << "running on another machine (--rpc-tracker, --rpc-key) is not there yet; copy the "
-          << "package there and run it with `tessera run`";
+    if (rpc_tracker.empty() && !rpc_key.empty())
+      throw Error(ValueError) << "--rpc-key asks a tracker for a device: name it with --rpc-tracker host:port";
+    if (is_remote() && (profile || threads))
+      throw Error(ValueError) << "--profile and --threads are for this machine, --rpc-tracker for another";
     if (profile && end_to_end)
       throw Error(ValueError) << "--profile and --end-to-end cannot be given together: a profile has no copies in it";
+  }
+
+  bool is_remote() const { return !rpc_tracker.empty(); }
+
+  /// The package, or that of the model compiled first, on the machine that a server runs on.
+  Runner there() const {
+    const auto [host, port] = tracker_address(rpc_tracker);
+    if (Package::is_package(model.path) && Package(model.path).kind != Package::Model)
+      return remote_runner(model.path, device, host, port, rpc_key);
+    TemporaryFolder folder;
+    const std::string package = folder.file("model.tar");
+    export_package(compiled(), package);
+    return remote_runner(package, device, host, port, rpc_key);
   }
 
   /// A package as it is; a model compiled, for the device where no target is named.
   Module load() const {
     if (Package::is_package(model.path))
       if (Package package(model.path); package.kind != Package::Model) return load_package(package);
+    return compiled().runnable;
+  }
+
+  CompiledModel compiled() const {
     CompileFlags chosen = flags;
     if (!flags.target.is_given() && device != "cpu") chosen.target.text = device == "cl" ? "opencl" : device;
     CompileOptions options = chosen.options();
-    return compile_model(model.load(), options).runnable;
+    return compile_model(model.load(), options);
   }
 
   /// A .npy file has no name for its tensor; it is the one input's.
@@ -173,8 +190,9 @@ void add_run(CLI::App& app) {
   sub->add_option("--threads", command->threads, "How many threads run it; all cores when not given")
       ->check(CLI::Range(1, 4096));
   sub->add_flag("--json", command->json, "Print one JSON object: outputs, and what else is asked for");
-  sub->add_option("--rpc-key", command->rpc_key)->group("");
-  sub->add_option("--rpc-tracker", command->rpc_tracker)->group("");
+  sub->add_option("--rpc-tracker", command->rpc_tracker,
+                  "Runs on another machine: the address host[:port] of a tracker, or without --rpc-key of a server");
+  sub->add_option("--rpc-key", command->rpc_key, "Under which the tracker lists servers");
   sub->add_option("--project-option", command->project_options)->group("");
   sub->add_flag("--list-options", command->list_options)->group("");
   command->flags.add_to(*sub);

@@ -14,6 +14,7 @@ class Runner {
  public:
   /// `compiled` as compile_model and load_package give it.
   Runner(Module compiled, DLDevice device);
+  Runner(std::unique_ptr<Executable> program, DLDevice device);
 
   /// Without parameters. An extent of -1 is one that each run decides.
   const std::vector<TensorInfo>& inputs() const { return program_->inputs(); }
@@ -40,6 +41,13 @@ class Runner {
   NamedTensors given_;
   std::vector<NDArray> inputs_, results_;  // on the device
 };
+
+/// "host:port" or "host" of --rpc-tracker.
+std::pair<std::string, int> tracker_address(const std::string& text);
+/// The package run by a server: the one at that address, or one that the tracker there lists under `key`. The device is the
+/// server's.
+Runner remote_runner(const std::string& package, const std::string& device, const std::string& host, int port,
+                     const std::string& key);
 
 enum class Fill { Zeros, Ones, Random };
 Fill fill_of(const std::string& name);

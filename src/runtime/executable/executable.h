@@ -25,6 +25,12 @@ class Executable {
   virtual std::vector<NDArray> run(std::span<const NDArray> inputs, std::span<const NDArray> outs) = 0;
   /// What each kernel call of one run took. What is done once for all runs is done before it.
   virtual profiling::Report profile(std::span<const NDArray> inputs, const profiling::Collectors& collectors) = 0;
+  /// Seconds of one run with the inputs of the last, as `repeat` means of `number` runs, where the program measures itself; none
+  /// where calls of `run` are to be measured.
+  virtual std::vector<double> measure(int64_t number, int64_t repeat) {
+    (void)number, (void)repeat;
+    return {};
+  }
   /// Bytes that this caller's state holds now: intermediate results and scratch memory, without weights that are shared.
   virtual size_t memory() const = 0;
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "runtime/rpc/client_session.h"
 #include "runtime/rpc/handshake.h"
 
 namespace tessera::rpc {
@@ -270,6 +271,35 @@ std::string TrackerClient::receive(Deadline deadline) { return connection_.recei
 std::string TrackerClient::call(const std::string& message, Deadline deadline) {
   send(message);
   return receive(deadline);
+}
+
+namespace {
+
+/// The tracker's answer to a request, which comes when a server is free.
+std::string ask(TrackerClient& tracker, const std::string& request, const std::string& key) {
+  constexpr double kWait = 120;  // seconds
+  try {
+    return tracker.call(request, after(kWait));
+  } catch (const Error& error) {
+    if (error.kind() != RpcTimeoutError) throw;
+    throw Error(RpcError) << "no server of the key " << key << " was free for " << kWait << " s; "
+                          << "python -m tessera.exec.query_rpc_tracker shows those there are";
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<ClientSession> request_session(const std::string& host, int port, const std::string& key,
+                                               int priority) {
+  TrackerClient tracker(host, port);
+  Array<ObjectRef> request{boxed(static_cast<int64_t>(TrackerCode::Request)), String(key), String(""),
+                           boxed(static_cast<int64_t>(priority))};
+  auto answer = Any::of_object(parse_json(ask(tracker, to_json(request), key)).get()).to<Array<ObjectRef>>();
+  if (answer.size() != 2) throw Error(RpcError) << "the tracker gave no server of the key " << key;
+  auto address = Any::of_object(answer[1].get()).to<Array<ObjectRef>>();
+  if (address.size() != 3) throw Error(RpcError) << "the tracker gave no address of a server";
+  auto word = [&](size_t i) { return Any::of_object(address[i].get()); };
+  return connect(word(0).to<std::string>(), word(1).to<int>(), word(2).to<std::string>());
 }
 
 }  // namespace tessera::rpc

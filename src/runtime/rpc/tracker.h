@@ -44,6 +44,10 @@ class TrackerClient {
   Connection connection_;
 };
 
+class ClientSession;
+/// A session with a server that the tracker lists under `key`, as soon as one is free.
+std::shared_ptr<ClientSession> request_session(const std::string& host, int port, const std::string& key, int priority);
+
 /// Bytes that have come on a connection that is served together with others, taken message by message.
 class MessageBuffer {
  public:

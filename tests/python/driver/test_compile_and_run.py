@@ -345,7 +345,6 @@ def test_what_cannot_be_run_is_told(tool, model, tmp_path):
     np.savez(tmp_path / "in.npz", x=np.ones((2, 8), "float32"))
     assert "(2, 8)" in tool("run", path, "-i", tmp_path / "in.npz", code=4)
     assert "micro" in tool("run", path, "--device", "micro", code=4)
-    assert "another machine" in tool("run", path, "--rpc-tracker", "localhost", code=4)
     tool("run", path, "--device", "tape", code=2)
     assert "cannot be given together" in tool("run", path, "--profile", "--end-to-end", code=4)
     assert "metal" in tool("run", path, "--device", "metal", code=4)

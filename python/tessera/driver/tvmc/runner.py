@@ -16,6 +16,7 @@ from ...runtime.params import load_param_dict
 from .. import _ffi_api
 from .exceptions import TVMCException, from_core
 from .model import TVMCPackage, TVMCResult
+from .tracker import DEFAULT_PORT, tracker_host_port_from_cli
 
 __all__ = ["add_run_parser", "drive_run", "generate_tensor_data", "get_input_info", "make_inputs_dict", "run_module"]
 
@@ -86,9 +87,9 @@ def run_module(
     """Runs a package once, or `repeat` times `number` times to `benchmark` it.
 
     `inputs` are arrays by name, or the path of an .npz file of them; those that are missing are filled as `fill_mode` says.
-    `profile` prints the time of each kernel. Without `benchmark` the times are those of the one run.
+    `profile` prints the time of each kernel. Without `benchmark` the times are those of the one run. With `hostname` it runs on
+    the machine of an RPC server: the one that listens there, or with `rpc_key` one that the tracker there lists.
     """
-    del port
     _check(tvmc_package, device, hostname, rpc_key, fill_mode, repeat, number, profile, end_to_end, options)
     given = {
         name: value if isinstance(value, nd.NDArray) else nd.array(value) for name, value in _arrays(inputs).items()
@@ -97,8 +98,12 @@ def run_module(
     if benchmark:
         choices.update(number=number, repeat=repeat)
     with from_core():
-        module = _runtime_api.LoadPackage(tvmc_package.package_path)
-        ran = _ffi_api.run_model(module, device, given, choices)
+        if hostname:
+            where = (device, hostname, int(port), rpc_key or "")
+            ran = _ffi_api.run_remote_package(tvmc_package.package_path, *where, given, choices)
+        else:
+            module = _runtime_api.LoadPackage(tvmc_package.package_path)
+            ran = _ffi_api.run_model(module, device, given, choices)
     if profile:
         print(ran["profile"])
     outputs = {f"output_{i}": value.numpy() for i, value in enumerate(ran["outputs"])}
@@ -112,9 +117,13 @@ def drive_run(args: Any) -> int:
     path = str(args.PATH)
     if not os.path.isfile(path):
         raise TVMCException(f"Input path '{path}' doesn't exist, is a broken symbolic link, or a directory.")
+    hostname, port = tracker_host_port_from_cli(getattr(args, "rpc_tracker", None))
     result = run_module(
         TVMCPackage(path),
         args.device,
+        hostname,
+        port or DEFAULT_PORT,
+        getattr(args, "rpc_key", None),
         inputs=getattr(args, "inputs", None),
         fill_mode=getattr(args, "fill_mode", "random"),
         benchmark=bool(getattr(args, "print_time", False)),
@@ -161,8 +170,10 @@ def _check(
         raise TVMCException("microTVM (Model Library Format, the device micro, project options) is not there yet")
     if device not in DEVICES:
         raise TVMCException(f'there is no device "{device}"; devices are {", ".join(DEVICES)}')
-    if hostname or rpc_key:
-        raise TVMCException("running on another machine (hostname, rpc_key) is not there yet")
+    if rpc_key and not hostname:
+        raise TVMCException("rpc_key asks a tracker for a device: name the tracker too (hostname, port)")
+    if hostname and profile:
+        raise TVMCException("kernels are profiled on the machine that runs them, not from another (hostname)")
     if fill_mode not in FILL_MODES:
         raise TVMCException(f'fill_mode is one of {", ".join(FILL_MODES)}, not "{fill_mode}"')
     for name, value in (("repeat", repeat), ("number", number)):

@@ -4,21 +4,13 @@
 
 #include "base/json.h"
 #include "driver/cli/python_process.h"
+#include "driver/cli/runner.h"
 #include "driver/tune_model.h"
 
 namespace tessera::cli {
 namespace {
 
-constexpr int kTrackerPort = 9090, kPriority = 1;
-
-std::pair<std::string, int> address_of(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  if (colon == text.npos) return {text, kTrackerPort};
-  const std::string port = text.substr(colon + 1);
-  if (colon == 0 || port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != port.npos)
-    throw Error(ValueError) << "--rpc-tracker is host:port, not \"" << text << "\"";
-  return {text.substr(0, colon), std::stoi(port)};
-}
+constexpr int kPriority = 1;
 
 /// Servers of a Ray cluster, behind a tracker that Python starts; they live as long as this.
 class RayRunner : public tune::CandidateRunner {
@@ -77,7 +69,7 @@ std::unique_ptr<tune::CandidateRunner> RunnerFlags::make() const {
   if (!is_rpc) return tune::make_local_runner(worker_program());
   if (tracker.empty() || key.empty())
     throw Error(ValueError) << "a device of another machine needs --rpc-tracker host:port and --rpc-key";
-  const auto [host, port] = address_of(tracker);
+  const auto [host, port] = tracker_address(tracker);
   return tune::make_rpc_runner(host, port, key, kPriority);
 }
 
