@@ -497,12 +497,24 @@ NDArray Machine::in_storage(const Instruction& in) const {
                    storage->device);
 }
 
+/// The name under which profiles list an instruction; null where they do not.
+static const char* profiled_name(Opcode op) {
+  switch (op) {
+    case Opcode::AllocTensorReg: return "AllocTensorReg";
+    case Opcode::AllocStorage: return "AllocStorage";
+    case Opcode::DeviceCopy: return "DeviceCopy";
+    default: return nullptr;
+  }
+}
+
 bool Machine::step(ObjectRef* result) {
   Frame& frame = frames_.back();
   const Function& function = *frame.function;
   const Instruction* code = function.code.data();
   for (;;) {
     const Instruction& in = code[frame.pc++];
+    const char* profiled = observer_ ? profiled_name(in.op) : nullptr;
+    if (profiled) observer_->before_instruction(profiled, device());
     switch (in.op) {
       case Opcode::Move: reg(in.dst) = reg(in.a); break;
       case Opcode::Ret: {
@@ -621,6 +633,7 @@ bool Machine::step(ObjectRef* result) {
       case Opcode::Append: reg(in.dst).object = append(in); break;
       case Opcode::ShapeFunc: reg(in.dst).object = shape_from(in); break;
     }
+    if (profiled) observer_->after_instruction();
   }
 }
 

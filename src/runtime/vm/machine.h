@@ -19,7 +19,7 @@ struct ClosureNode : Object {
   static void fields(auto) {}
 };
 
-/// Is told of each kernel call: before, and after it returned.
+/// Is told of each kernel call and of each instruction that asks for memory while it runs or copies: before, and after it returned.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -27,6 +27,8 @@ class Observer {
   virtual void before_kernel(const std::string& name, std::span<const DLTensor* const> args, DLDevice device,
                              const std::string& nodes) = 0;
   virtual void after_kernel() = 0;
+  virtual void before_instruction(const char* name, DLDevice device) { (void)name, (void)device; }
+  virtual void after_instruction() {}
 };
 
 /// Calls may nest as deep as memory for registers allows (`kMaxRegisters`); the thread's own stack is not used for

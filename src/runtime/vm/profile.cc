@@ -5,7 +5,7 @@
 namespace tessera::vm {
 namespace {
 
-/// Writes each kernel call into a report.
+/// Writes each kernel call into a report, and the machine's own instructions under v0.10's names.
 class KernelTimes final : public Observer {
  public:
   explicit KernelTimes(profiling::Profiler& profiler) : profiler_(profiler) {}
@@ -18,6 +18,10 @@ class KernelTimes final : public Observer {
     profiler_.start_call(name, device, extra);
   }
   void after_kernel() override { profiler_.stop_call(); }
+  void before_instruction(const char* name, DLDevice device) override {
+    profiler_.start_call(std::string("VM::") + name, device, {});
+  }
+  void after_instruction() override { profiler_.stop_call(); }
 
  private:
   profiling::Profiler& profiler_;

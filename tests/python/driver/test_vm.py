@@ -323,6 +323,14 @@ def test_a_profile_names_each_kernel_once_per_call():
     assert "Duration (us)" in report.csv()
 
 
+def test_a_profile_has_the_machine_s_own_instructions_that_take_time():
+    x = relay.var("x", shape=(relay.Any(), 4))
+    mod = tvm.IRModule.from_expr(relay.nn.relu(relay.nn.dense(x, relay.const(np.ones((4, 4), "float32")))))
+    vm = profiler_vm.VirtualMachineProfiler(relay.vm.compile(mod, "llvm"), tvm.cpu())
+    report = vm.profile(floats(8, 4), func_name="main")
+    assert "VM::AllocTensorReg" in [str(call["Name"]) for call in report.calls] and "AllocTensorReg" in report.csv()
+
+
 def test_registers_and_memory_are_used_again():
     x = relay.var("x", shape=(512, 512))
     y = x

@@ -208,3 +208,54 @@ def test_a_slice_a_number_and_a_tensor_have_their_forms_in_topi():
     A = te.placeholder((3, 4), name="A")
     assert isinstance(topi.topk(A, ret_type="both"), list)
     assert topi.tensordot(A, te.placeholder((4, 5)), axes=(1, 0)).shape[1] == 5
+
+
+@T.prim_func
+def under_a_guard(A: T.Buffer[(14, 14), "float32"]):
+    for i, j in T.grid(16, 16):
+        with T.block("A"):
+            T.where(i * 16 + j < 200 and i < 14 and j < 14)
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = T.cast(vi * 14 + vj, "float32")
+
+
+@T.prim_func
+def leaving_elements_out(A: T.Buffer[(64, 16), "float32"]):
+    for i, j in T.grid(4, 16):
+        with T.block("A"):
+            vi = T.axis.S(64, i * 16)
+            vj = T.axis.S(16, j)
+            A[vi, vj] = T.cast(vi * 16 + vj, "float32")
+
+
+@pytest.mark.parametrize("function, shape", [(under_a_guard, (14, 14)), (leaving_elements_out, (64, 16))])
+def test_loops_that_v0_10_does_not_reorder_are_reordered_rightly(function, shape):
+    sch = tir.Schedule(function)
+    sch.reorder(*reversed(sch.get_loops("A")))
+    first, second = (tvm.nd.array(np.zeros(shape, "float32")) for _ in range(2))
+    tvm.build(function, target="llvm")(first)
+    tvm.build(sch.mod["main"], target="llvm")(second)
+    np.testing.assert_array_equal(first.numpy(), second.numpy())
+    assert first.numpy().any()
+
+
+def test_a_pointer_that_a_let_binds_keeps_its_type_where_accesses_are_vectors():
+    @T.prim_func
+    def vectors(A: T.Buffer[(16,), "float32"]):
+        p: T.Ptr[T.float32] = T.address_of(A[0], dtype="handle")
+        B = T.buffer_decl((16,), "float32", data=p)
+        B[T.ramp(0, 1, 4)] = T.broadcast(T.float32(1), 4)
+
+    mod = tir.transform.StorageRewrite()(tvm.IRModule({"main": vectors.with_attr("global_symbol", "main")}))
+    assert mod["main"].body.var.type_annotation.element_type.dtype == "float32"
+
+
+def simplified(expr):
+    return relay.transform.SimplifyExpr()(tvm.IRModule.from_expr(typed(expr)))["main"].body
+
+
+def test_a_transpose_before_a_layout_transform_is_one_and_cast_like_is_a_cast():
+    x = relay.var("x", shape=(1, 8, 4, 4))
+    blocks = simplified(relay.layout_transform(relay.transpose(x, (0, 2, 3, 1)), "NHWC", "NCHW4c"))
+    assert blocks.op.name == "layout_transform" and blocks.attrs.src_layout == "NCHW"
+    assert simplified(relay.cast_like(x, relay.var("y", shape=(1,), dtype="int32"))).op.name == "cast"
