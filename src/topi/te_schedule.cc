@@ -1,12 +1,14 @@
 #include "topi/te_schedule.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_set>
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
 #include "runtime/registry.h"
 #include "topi/cpu/cost_model.h"
+#include "topi/cpu/te_tiles.h"
 
 namespace tessera::topi {
 namespace {
@@ -42,7 +44,10 @@ bool reduces_by(const te::ComputeOp* op, const IterVar& axis) {
 
 }  // namespace
 
-te::Schedule schedule_inlined(const Array<te::Tensor>& outs) {
+namespace {
+
+te::Schedule inlined_but(const Array<te::Tensor>& outs,
+                         const std::function<bool(const te::Schedule&, const te::Stage&)>& stays) {
   Array<te::Operation> ops;
   std::unordered_set<const Object*> seen;
   for (const te::Tensor& out : outs)
@@ -51,10 +56,17 @@ te::Schedule schedule_inlined(const Array<te::Tensor>& outs) {
   std::unordered_set<const Object*> whole = read_whole(sch);
   for (const te::Stage& stage : sch->stages) {
     auto* op = stage->op.as<te::ComputeOp>();
-    if (op && op->reduce_axis.empty() && op->body.size() == 1 && !stage->is_output && !whole.count(op))
+    if (op && op->reduce_axis.empty() && op->body.size() == 1 && !stage->is_output && !whole.count(op) &&
+        !stays(sch, stage))
       te::compute_inline(stage);
   }
   return sch;
+}
+
+}  // namespace
+
+te::Schedule schedule_inlined(const Array<te::Tensor>& outs) {
+  return inlined_but(outs, [](const te::Schedule&, const te::Stage&) { return false; });
 }
 
 void schedule_stage_cpu(const te::Stage& stage) {
@@ -91,14 +103,16 @@ void schedule_stage_gpu(const te::Stage& stage, int64_t threads) {
 }
 
 te::Schedule schedule_for(const Array<te::Tensor>& outs, const Target& target) {
-  te::Schedule sch = schedule_inlined(outs);
-  bool is_gpu = target && target.has_key("gpu");
-  int64_t threads = is_gpu ? std::min<int64_t>(target.int_option("max_num_threads", 256), 256) : 0;
-  for (const te::Stage& stage : sch->stages) {
-    if (stage->attach_type == te::AttachType::Inline) continue;
-    if (is_gpu) schedule_stage_gpu(stage, threads);
-    else schedule_stage_cpu(stage);
+  if (!target || !target.has_key("gpu")) {
+    te::Schedule sch = inlined_but(outs, keeps_memory);
+    const bool is_known = target && target->kind->name == "llvm";  // what else runs on CPUs gets vectors that all have
+    schedule_stages_cpu(sch, machine_of(is_known ? target : Target::parse("llvm -mcpu=generic")));
+    return sch;
   }
+  te::Schedule sch = schedule_inlined(outs);
+  const int64_t threads = std::min<int64_t>(target.int_option("max_num_threads", 256), 256);
+  for (const te::Stage& stage : sch->stages)
+    if (stage->attach_type != te::AttachType::Inline) schedule_stage_gpu(stage, threads);
   return sch;
 }
 

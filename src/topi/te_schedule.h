@@ -10,8 +10,7 @@ namespace tessera::topi {
 /// Puts all that is not reduced, nor an output, nor read by a statement of the user's own into what reads it; the rest
 /// is left as plain loops.
 te::Schedule schedule_inlined(const Array<te::Tensor>& outs);
-/// The same, with the loops of what is left run by threads: parallel and vectorised on a CPU, blockIdx.x and threadIdx.x
-/// on a GPU.
+/// The same, scheduled for a target: as cpu/te_tiles.h says on a CPU, a thread for each element of a stage on a GPU.
 te::Schedule schedule_for(const Array<te::Tensor>& outs, const Target& target);
 
 /// Schedules the loops of one stage in the same way.
