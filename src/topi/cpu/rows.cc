@@ -11,7 +11,7 @@
 #include "topi/cpu/cost_model.h"
 #include "topi/cpu/number.h"
 #include "topi/elementwise.h"
-#include "topi/te_schedule.h"
+#include "topi/te/schedule.h"
 
 namespace tessera::topi {
 namespace {

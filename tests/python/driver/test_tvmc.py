@@ -391,7 +391,7 @@ def test_a_run_is_timed_and_profiled(package, capsys):
     [
         ({"device": "tpu"}, 'no device "tpu"; devices are cpu, cuda, cl'),
         ({"device": "micro"}, "microTVM"),
-        ({"hostname": "board"}, "another machine"),
+        ({"rpc_key": "board"}, "name the tracker too"),
         ({"fill_mode": "twos"}, 'zeros, ones, random, not "twos"'),
         ({"repeat": 0}, "repeat is a number from 1 on, not 0"),
         ({"inputs": {"y": X}}, 'has "y", which is no input of the model; its inputs are x'),

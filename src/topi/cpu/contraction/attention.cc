@@ -13,7 +13,7 @@
 #include "topi/cpu/number.h"
 #include "topi/cpu/rows.h"
 #include "topi/cpu/transpose_kernel.h"
-#include "topi/te_schedule.h"
+#include "topi/te/schedule.h"
 
 namespace tessera::topi {
 namespace {

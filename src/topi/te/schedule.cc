@@ -1,4 +1,4 @@
-#include "topi/te_schedule.h"
+#include "topi/te/schedule.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,6 +9,7 @@
 #include "runtime/registry.h"
 #include "topi/cpu/cost_model.h"
 #include "topi/cpu/te_tiles.h"
+#include "topi/gpu/te_tiles.h"
 
 namespace tessera::topi {
 namespace {
@@ -110,9 +111,7 @@ te::Schedule schedule_for(const Array<te::Tensor>& outs, const Target& target) {
     return sch;
   }
   te::Schedule sch = schedule_inlined(outs);
-  const int64_t threads = std::min<int64_t>(target.int_option("max_num_threads", 256), 256);
-  for (const te::Stage& stage : sch->stages)
-    if (stage->attach_type != te::AttachType::Inline) schedule_stage_gpu(stage, threads);
+  schedule_stages_gpu(sch, std::min<int64_t>(target.int_option("max_num_threads", 256), 256));
   return sch;
 }
 

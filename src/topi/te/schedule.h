@@ -10,7 +10,7 @@ namespace tessera::topi {
 /// Puts all that is not reduced, nor an output, nor read by a statement of the user's own into what reads it; the rest
 /// is left as plain loops.
 te::Schedule schedule_inlined(const Array<te::Tensor>& outs);
-/// The same, scheduled for a target: as cpu/te_tiles.h says on a CPU, a thread for each element of a stage on a GPU.
+/// The same, scheduled for a target, as cpu/te_tiles.h and gpu/te_tiles.h say; on a CPU what is costly is not computed twice.
 te::Schedule schedule_for(const Array<te::Tensor>& outs, const Target& target);
 
 /// Schedules the loops of one stage in the same way.
