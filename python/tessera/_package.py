@@ -118,6 +118,12 @@ def _submodule(package: types.ModuleType, name: str) -> types.ModuleType | None:
         return None
 
 
+def _as_imported(name: str) -> str:
+    """The name of a module as a program knows it that says `import tvm`."""
+    is_tvm = any(getattr(finder, "is_tessera_alias", False) for finder in sys.meta_path)
+    return _TVM + name[len(_NAME) :] if is_tvm else name
+
+
 def complete(module: types.ModuleType) -> None:
     """Lets a module find what it lacks: its submodules, one that is the module itself, names of the package where the
     module is in the table of submodules, or an error that says what to do."""
@@ -132,7 +138,7 @@ def complete(module: types.ModuleType) -> None:
     def __getattr__(name: str) -> Any:
         if prefix + name in PACKAGE_OF:
             return importlib.import_module(f"{module.__name__}.{name}")
-        lacking = AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        lacking = AttributeError(f"module {_as_imported(module.__name__)!r} has no attribute {name!r}")
         if own is not None:
             try:
                 return own(name)

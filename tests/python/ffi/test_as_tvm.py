@@ -155,3 +155,8 @@ def test_code_and_modules_can_be_run():
 def test_a_missing_script_is_an_error_that_names_it():
     done = as_tvm("nonesuch.py")
     assert done.returncode == 1 and "no script nonesuch.py" in done.stderr
+
+
+def test_a_wrong_name_is_told_as_the_script_knows_the_module():
+    done = as_tvm("-c", "import tvm\nfrom tvm import te\nte.nonesuch")
+    assert "AttributeError: module 'tvm.te' has no attribute 'nonesuch'" in done.stderr
