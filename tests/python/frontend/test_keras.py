@@ -1,6 +1,7 @@
 """Keras models from their configuration and weights, against NumPy. `make test-frameworks FRAMEWORK=keras` asks Keras itself."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -250,6 +251,23 @@ def test_files_are_read_without_keras_and_known_by_their_content(name, tmp_path)
     mod, params = relay.frontend.from_keras(str(path), {"x": (3, 4)})
     assert sorted(map(str, params)) == ["first.0", "first.1", "inner/second.0", "inner/second.1"]
     assert [int(extent) for extent in mod["main"].params[0].type_annotation.shape] == [3, 4]
+
+
+def test_weights_are_found_by_the_name_of_a_layer_or_by_its_kind(tmp_path):
+    """Of the layers in a file, some versions of Keras name the groups of weights by their kinds, others by their names."""
+    path = tmp_path / "model.keras"
+    with zipfile.ZipFile(CORPUS / "small.keras") as given, zipfile.ZipFile(path, "w") as made:
+        for member in given.namelist():
+            content = given.read(member)
+            if member == "model.weights.h5":
+                at = content.index(b"dense\0", content.index(b"input_layer\0"))  # in the group of the outer model
+                content = content[:at] + b"first" + content[at + 5 :]
+            made.writestr(member, content)
+    _, want = relay.frontend.from_keras(CORPUS / "small.keras", {"x": (3, 4)})
+    _, params = relay.frontend.from_keras(path, {"x": (3, 4)})
+    assert path.read_bytes() != (CORPUS / "small.keras").read_bytes() and "first.0" in map(str, params)
+    for name, value in want.items():
+        np.testing.assert_array_equal(params[name].numpy(), value.numpy())
 
 
 @pytest.mark.parametrize("name", ["small.keras", "small.h5"])

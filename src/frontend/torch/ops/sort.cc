@@ -101,14 +101,14 @@ Values diagonal_of(Operation& in) {
   Ints outer = rest, inverse(rank);
   outer.back() = rows;
   outer.push_back(columns);
-  std::vector<int64_t> from(static_cast<size_t>(rows * columns));  // of all elements and then those of the diagonal
-  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<int64_t>(i);
-  for (size_t i = 0; i < indices.size(); ++i)
-    from[static_cast<size_t>(indices[i])] = static_cast<int64_t>(from.size() + i);
   for (size_t i = 0; i < rank; ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   auto flat = [=](const Expr& base) { return reshape_to(transpose(base, int_array(order)), rest); };
   auto there = [=](const Expr& base) { return take(flat(base), make_ints(indices), last); };
   auto back = [=](const Expr& base, const Expr& value) {
+    std::vector<int64_t> from(static_cast<size_t>(rows * columns));  // of all elements and then those of the diagonal
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<int64_t>(i);
+    for (size_t i = 0; i < indices.size(); ++i)
+      from[static_cast<size_t>(indices[i])] = static_cast<int64_t>(from.size() + i);
     Expr all = take(concatenate({flat(base), value}, last), make_ints(from), last);
     return transpose(reshape_to(all, outer), int_array(inverse));
   };
