@@ -83,10 +83,18 @@ class AttentionFinder {
     return matmul->attrs_as<BatchMatmulAttrs>()->transpose_a ? (*a)[1] : (*a)[2];
   }
 
+  /// Lines of memory that the copy engine moves: multiples of 16 bytes.
+  static bool has_copied_lines(const Expr& matrix) {
+    constexpr int64_t kUnit = 16;
+    return fixed_shape(checked_type(matrix))->back() * dtype_of(matrix).bytes() % kUnit == 0;
+  }
+
   /// What a kernel of warp groups takes; panels take all that is_matmul lets pass.
   bool fits(const Call* scores, const Call* values) const {
     auto s = fixed_shape(checked_type(Expr(scores))), o = fixed_shape(checked_type(Expr(values)));
-    return !gpu_ ||
+    if (!gpu_) return true;
+    return has_copied_lines(scores->args[0]) && has_copied_lines(scores->args[1]) &&
+           has_copied_lines(values->args[1]) &&
            topi::has_gpu_attention({(*s)[1], (*s)[2], depth_of(scores), (*o)[2]}, dtype_of(scores->args[0]), gpu_);
   }
 
