@@ -165,6 +165,7 @@ static void matmul_records() {
       .support_level(1)
       .type("Matmul", matmul_type)
       .fusion(Fusion::OutputElementwise)
+      .precision(Precision::Always)
       .takes_narrow_weight()
       .legalize(layout::legalize_matmul)
       .pack_weights(pack_weight)
