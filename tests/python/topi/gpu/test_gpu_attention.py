@@ -90,6 +90,13 @@ def test_what_fits_no_warp_groups_keeps_its_kernels():
     assert ATTENTION not in rules(build(attention(8, 1, 256, 64), HOPPER))
 
 
+def test_keys_in_lines_that_the_copy_engine_does_not_move_leave_softmax_a_kernel_of_its_own():
+    q, v = var("q", 8, 197, 64, dtype="float16"), var("v", 8, 197, 64, dtype="float16")
+    scores = relay.nn.batch_matmul(q, var("k", 8, 64, 197, dtype="float16"), transpose_b=False)
+    lib = build(relay.nn.batch_matmul(relay.nn.softmax(scores), v, transpose_b=False), HOPPER)
+    assert len(rules(lib)) == 3 and "rows_by_threads" in rules(lib)
+
+
 def test_a_softmax_with_two_consumers_is_no_attention():
     q, k, v = (var(name, 8, 256, 64, dtype="float16") for name in "qkv")
     powers = relay.nn.softmax(relay.nn.batch_matmul(q, k))
