@@ -72,13 +72,14 @@ ExtentVersion where_equal(const relay::Function& primitive, const std::function<
     auto pair = std::find_if(now.pairs.begin(), now.pairs.end(), chosen);
     if (pair == now.pairs.end()) return out;
     out.condition = logical_and(out.condition, equal(pair->var, pair->other));
+    ++out.equations;
     out.function = with_extent(out.function, pair->var, pair->other);
   }
 }
 
 /// The version in which a variable is 1.
 ExtentVersion where_one(const relay::Function& primitive, const PrimExpr& var) {
-  return {equal(var, PrimExpr(1)), assumed(with_extent(primitive, var, int_imm(var.dtype(), 1))).function};
+  return {equal(var, PrimExpr(1)), assumed(with_extent(primitive, var, int_imm(var.dtype(), 1))).function, 1};
 }
 
 /// True of pairs along the last axis of a parameter.
@@ -160,9 +161,9 @@ std::optional<Plan> match_extent_versions(Subject& subject) {
     versions.push_back(general);
     return Plan(versions);
   }
-  if (last.size() < pairs.size())
-    versions.push_back(where_equal(primitive, [&](const Pair& pair) { return is_last(primitive, pair); }));
-  if (last.size() == 1) {
+  const ExtentVersion rows_equal = where_equal(primitive, [&](const Pair& pair) { return is_last(primitive, pair); });
+  if (last.size() < pairs.size()) versions.push_back(rows_equal);
+  if (rows_equal.equations == 1) {  // where it does not hold, one of the two is 1
     versions.push_back(where_one(primitive, last[0].var));
     if (last[0].other.as<VarNode>()) versions.push_back(where_one(primitive, last[0].other));
     versions.back().condition = bool_imm(true);  // there is no other case

@@ -9,6 +9,7 @@ namespace tessera::kernel {
 struct ExtentVersion {
   PrimExpr condition;
   relay::Function function;
+  size_t equations = 0;  // in the condition: a pair that is equal may make others known
 };
 
 /// The rule "extent_versions": where two extents are equal, or one of them is 1, is asked once a call, not for each element.

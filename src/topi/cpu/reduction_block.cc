@@ -25,7 +25,11 @@ std::optional<Reduction> as_reduction(const schedule::Cursor& cursor, bool may_b
     if (!realize->iter_values[i].same_as(loops[i]->loop_var) || (extent && *extent < 1) ||
         loops[i]->kind != LoopKind::Serial)
       return {};
-    if (!extent && !may_be_dynamic) return {};
+    auto is_outer = [&](const VarNode* var) {
+      return std::any_of(loops.begin(), loops.begin() + static_cast<long>(i),
+                         [&](const For* outer) { return outer->loop_var.get() == var; });
+    };
+    if (!extent && (!may_be_dynamic || uses_var(loops[i]->extent, is_outer))) return {};
     if (extent) out.steps *= *extent;
     if (axis->iter_type == IterType::CommReduce) {
       ++out.reduce_axes;

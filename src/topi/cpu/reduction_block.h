@@ -18,7 +18,8 @@ struct Reduction {
   std::vector<int64_t> reduce_extents;
 };
 inline constexpr int64_t kDynamic = -1;
-/// Nothing where the block is not of that form or has been scheduled. Extents may be dynamic where that is asked for.
+/// Nothing where the block is not of that form or has been scheduled. Extents may be dynamic where that is asked for,
+/// but none may depend on an outer loop, as those of adaptive pools do.
 std::optional<Reduction> as_reduction(const schedule::Cursor& cursor, bool may_be_dynamic = false);
 bool is_dynamic(const Reduction& reduction);
 

@@ -80,6 +80,12 @@ def test_three_tensors():
     check(build, lambda a, b, c: np.where(a > b, b, c), [(None, None)] * 3, triples)
 
 
+def test_a_pair_that_is_equal_does_not_tell_the_others():
+    """The scale and the offset of a normalisation: where either is a vector of one element, the rows are whole."""
+    shapes = [((4, n), (a,), (b,)) for n in (1, 3, 40) for a in {1, n} for b in {1, n}] + [((2, 1), (5,), (5,))]
+    check(lambda x, a, b: x * a + b, lambda x, a, b: x * a + b, [(None, None), (None,), (None,)], shapes)
+
+
 def test_tensors_of_different_ranks():
     cases = [((2, 5, 40), (40,)), ((2, 5, 40), (1,)), ((2, 5, 1), (33,)), ((0, 5, 40), (40,)), ((2, 5, 1), (1,))]
     check(relay.add, np.add, [(None, None, None), (None,)], cases)

@@ -121,7 +121,7 @@ class WinogradScheduler {
   size_t positions() const { return shape_of(kWinogradProducts).size() - sides() - 4; }
   size_t spatial() const { return positions() - phases(); }
   size_t first_image() const { return sides() + 2; }
-  size_t row_axis() const { return sides() + positions(); }
+  size_t row_axis() const { return first_image() + positions() - 1; }
   int64_t images(const std::vector<int64_t>& products) const {
     int64_t out = 1;
     for (size_t i = first_image(); i < row_axis(); ++i) out *= products[i];
