@@ -142,9 +142,12 @@ std::vector<size_t> winograd_axes(const relay::ConvAttrs& attrs, const WinogradL
                                   const PassContext& context) {
   std::vector<size_t> possible;
   const size_t spatial = layer.kernel.size();
+  // Dynamic images go through the stages row by row, for which phases of dilated axes are computed anew.
+  const bool may_be_dilated = std::all_of(layer.results.begin() + 2, layer.results.end(),
+                                          [](const PrimExpr& extent) { return as_int(extent); });
   for (size_t s = 0; s < spatial; ++s)
     if (is_const_int(layer.kernel[s], topi::kWinogradKernelSize) && is_one(attrs.strides[s]) &&
-        (is_one(attrs.dilation[s]) || (as_int(attrs.dilation[s]) && as_int(layer.results[2 + s]))))
+        (is_one(attrs.dilation[s]) || (as_int(attrs.dilation[s]) && may_be_dilated)))
       possible.push_back(s);
   if (spatial < 2 || possible.empty() || !context.flag(kWinogradOption, true) || !is_made_of_constants(weight))
     return {};

@@ -190,6 +190,7 @@ class WinogradScheduler {
       if (blocks.height % rows == 0 && is_shared && cheapest.is_better(blocks.cost(rows, 1, l2))) best = rows;
     }
     const int64_t all = blocks.height * blocks.images;
+    if (phases() > 0) return all;  // rows of all phases are computed anew for each of them
     // An image that several are made of is transformed again for each.
     const bool is_small = static_cast<double>(all * blocks.row_bytes) <= l2;
     if ((reads == 1 || is_small) && cheapest.is_better(blocks.cost(blocks.height, blocks.images, l2))) best = all;
