@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_set>
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -121,30 +120,14 @@ void unroll_tile(const te::Stage& stage, const Array<IterVar>& axes, int64_t lan
   }
 }
 
-class Scheduler {
+class Scheduler final : public StagePolicy {
  public:
-  Scheduler(const te::Schedule& sch, Machine machine) : sch_(sch), reads_(sch), machine_(std::move(machine)) {}
-
-  void run() {
-    const Array<te::Stage> stages = sch_->stages;  // there will be more
-    for (size_t i = stages.size(); i-- > 0;) {
-      const te::Stage& stage = stages[i];
-      if (!compute_of(stage) || is_inline(stage) || done_.count(stage.get())) continue;
-      if (is_reduction(stage)) reduction(stage, te::Stage());
-      else if (!by_rows(stage)) element_wise(stage);
-    }
-  }
+  Scheduler(const te::Schedule& sch, Machine machine) : StagePolicy(sch), machine_(std::move(machine)) {}
 
  private:
-  /// An element-wise stage, with the reduction that it alone reads element by element.
-  void element_wise(const te::Stage& stage) {
-    te::Stage found = stage->is_output ? reads_.reduction_before(stage, done_) : te::Stage();
-    if (found) reduction(found, stage);
-    else schedule_stage_cpu(stage);
-  }
+  void element_wise(const te::Stage& stage) override { schedule_stage_cpu(stage); }
 
-  /// A reduction and what is computed from its elements, if anything.
-  void reduction(const te::Stage& sums, const te::Stage& epilogue) {
+  void reduction(const te::Stage& sums, const te::Stage& epilogue) override {
     done_.insert(sums.get());
     const bool is_plain = compute_of(sums)->body.size() == 1;
     std::optional<TilePlan> plan = is_plain ? Tiler(reads_, sums, machine_).plan() : std::nullopt;
@@ -210,13 +193,13 @@ class Scheduler {
   }
 
   /// A stage over rows, with all that is computed of these rows for it alone. False where there is nothing.
-  bool by_rows(const te::Stage& stage) {
+  bool by_rows(const te::Stage& stage) override {
     const StageReads::Rows rows = reads_.rows_before(stage, done_);
     if (!rows.axes) return false;
     const Array<IterVar> axes = compute_of(stage)->axis;
     const int64_t work = total_work(compute_of(stage));
     const Array<IterVar> lead(axes.begin(), axes.begin() + static_cast<long>(rows.axes));
-    IterVar row = lead.size() == 1 ? lead[0] : te::fuse(stage, lead);
+    IterVar row = fused(stage, lead);
     if (work >= ParallelThreshold::elements) te::set_loop_kind(stage, row, IterType::Parallelized);
     vectorize_last(stage);
     for (const te::Stage& made : rows.stages) {
@@ -253,10 +236,7 @@ class Scheduler {
     te::set_loop_kind(stage, inner, IterType::Vectorized);
   }
 
-  te::Schedule sch_;
-  StageReads reads_;
   Machine machine_;
-  std::unordered_set<const Object*> done_;
 };
 
 }  // namespace

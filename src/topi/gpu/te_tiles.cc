@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_set>
 
 #include "ir/prim/ops.h"
 #include "topi/cpu/number.h"
@@ -24,9 +23,6 @@ std::pair<IterVar, IterVar> split_by(const te::Stage& stage, const IterVar& axis
 void bind_to(const te::Stage& stage, const IterVar& axis, const char* tag) {
   te::bind(stage, axis, te::thread_axis(Range(), tag));
 }
-IterVar fused(const te::Stage& stage, const Array<IterVar>& axes) {
-  return axes.size() == 1 ? axes[0] : te::fuse(stage, axes);
-}
 
 /// Axes of a result along which operands are used again, and how many of its elements a block and a thread have.
 struct ResultTile {
@@ -35,28 +31,14 @@ struct ResultTile {
   size_t deepest;  // the axis of the reduction whose parts are copied one after the other
 };
 
-class GpuScheduler {
+class GpuScheduler final : public StagePolicy {
  public:
-  GpuScheduler(const te::Schedule& sch, int64_t threads) : sch_(sch), reads_(sch), threads_(threads) {}
-
-  void run() {
-    const Array<te::Stage> stages = sch_->stages;  // there will be more
-    for (size_t i = stages.size(); i-- > 0;) {
-      const te::Stage& stage = stages[i];
-      if (!compute_of(stage) || is_inline(stage) || done_.count(stage.get())) continue;
-      if (is_reduction(stage)) reduction(stage, te::Stage());
-      else if (!by_rows(stage)) element_wise(stage);
-    }
-  }
+  GpuScheduler(const te::Schedule& sch, int64_t threads) : StagePolicy(sch), threads_(threads) {}
 
  private:
-  void element_wise(const te::Stage& stage) {
-    te::Stage found = stage->is_output ? reads_.reduction_before(stage, done_) : te::Stage();
-    if (found) reduction(found, stage);
-    else schedule_stage_gpu(stage, threads_);
-  }
+  void element_wise(const te::Stage& stage) override { schedule_stage_gpu(stage, threads_); }
 
-  void reduction(const te::Stage& sums, const te::Stage& epilogue) {
+  void reduction(const te::Stage& sums, const te::Stage& epilogue) override {
     done_.insert(sums.get());
     auto* op = compute_of(sums);
     const int64_t results = total_work(op) / reduced_work(op);
@@ -203,7 +185,7 @@ class GpuScheduler {
   }
 
   /// A block for each row of a stage, with all that is computed of it for that stage alone.
-  bool by_rows(const te::Stage& stage) {
+  bool by_rows(const te::Stage& stage) override {
     const StageReads::Rows rows = reads_.rows_before(stage, done_);
     auto* op = compute_of(stage);
     if (!rows.axes || !has_fixed_extents(op)) return false;
@@ -232,10 +214,7 @@ class GpuScheduler {
     return true;
   }
 
-  te::Schedule sch_;
-  StageReads reads_;
   int64_t threads_;
-  std::unordered_set<const Object*> done_;
 };
 
 }  // namespace

@@ -134,4 +134,22 @@ StageReads::Rows StageReads::rows_before(const te::Stage& stage,
   return out;
 }
 
+IterVar fused(const te::Stage& stage, const Array<IterVar>& axes) {
+  return axes.size() == 1 ? axes[0] : te::fuse(stage, axes);
+}
+
+void StagePolicy::run() {
+  const Array<te::Stage> stages = sch_->stages;  // there will be more
+  for (size_t i = stages.size(); i-- > 0;) {
+    const te::Stage& stage = stages[i];
+    if (!compute_of(stage) || is_inline(stage) || done_.count(stage.get())) continue;
+    if (is_reduction(stage)) {
+      reduction(stage, te::Stage());
+    } else if (!by_rows(stage)) {
+      te::Stage found = stage->is_output ? reads_.reduction_before(stage, done_) : te::Stage();
+      found ? reduction(found, stage) : element_wise(stage);
+    }
+  }
+}
+
 }  // namespace tessera::topi

@@ -20,6 +20,9 @@ bool is_reduction(const te::Stage& stage);
 int64_t total_work(const te::ComputeOp* op);
 bool have_same_extents(const te::Stage& a, const te::Stage& b, size_t axes);
 
+/// The axes as one.
+IterVar fused(const te::Stage& stage, const Array<IterVar>& axes);
+
 /// How elements that are read lie in memory while a variable counts.
 enum class Along { Same, Neighbours, Apart };
 Along along(const Array<PrimExpr>& indices, const Var& var);
@@ -51,6 +54,28 @@ class StageReads {
                     const std::function<void(const te::Tensor&, const Array<PrimExpr>& indices)>& read) const;
 
   te::Schedule sch_;
+};
+
+/// How a target schedules the stages of a program that nobody scheduled, the last first: reductions with what is computed from
+/// their elements, rows together, and other element-wise stages.
+class StagePolicy {
+ public:
+  explicit StagePolicy(const te::Schedule& sch) : sch_(sch), reads_(sch) {}
+  virtual ~StagePolicy() = default;
+  StagePolicy(const StagePolicy&) = delete;
+  StagePolicy& operator=(const StagePolicy&) = delete;
+  void run();
+
+ protected:
+  /// `epilogue` alone reads the sums, element by element; it may be none.
+  virtual void reduction(const te::Stage& sums, const te::Stage& epilogue) = 0;
+  /// A stage with what `rows_before` finds of it; false where that is nothing.
+  virtual bool by_rows(const te::Stage& stage) = 0;
+  virtual void element_wise(const te::Stage& stage) = 0;
+
+  te::Schedule sch_;
+  StageReads reads_;
+  std::unordered_set<const Object*> done_;
 };
 
 }  // namespace tessera::topi
