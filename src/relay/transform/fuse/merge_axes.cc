@@ -108,6 +108,14 @@ LastAxes last_axes(const Call* call, size_t rank) {
   return {call->op, axes->size()};
 }
 
+/// Whether each element of the result is a function of the element at the same place of the only argument: zeros and full
+/// are fused as such functions, and take a shape or a number instead.
+bool maps_elements(const Call* call) {
+  if (call->args.size() != 1 || fusion_of(Op(call->op.as<OpNode>())) != Fusion::Elementwise) return false;
+  auto from = reshapable(checked_type(call->args[0])), to = reshapable(checked_type(Expr(call)));
+  return from && from == to;
+}
+
 class AxisMerger {
  public:
   explicit AxisMerger(const Expr& body) : consumers_(body) {
@@ -172,8 +180,7 @@ class AxisMerger {
   Expr in_shape(const Expr& expr, const Shape& shape, int depth) {
     if (is_in_memory(expr)) return placed(expr, reshape(rewriter_(expr), int_array(shape)));
     auto* call = expr.as<Call>();
-    if (!call || depth == 0 || call->args.size() != 1 || fusion_of(Op(call->op.as<OpNode>())) != Fusion::Elementwise)
-      return nullptr;
+    if (!call || depth == 0 || !maps_elements(call)) return nullptr;
     Expr from = in_shape(call->args[0], shape, depth - 1);
     return from ? placed(expr, with_args(call, {from})) : nullptr;
   }

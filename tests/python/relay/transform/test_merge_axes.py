@@ -47,6 +47,29 @@ def test_others_stay(reduce):
     check(JOIN(), reduce(relay.var("x", shape=(2, 3, 4, 5))))
 
 
+def test_tensors_of_one_value_stay_as_they_are():
+    value = relay.var("value", shape=())
+    check(
+        JOIN(), relay.sum(relay.full(value, (64, 200), "float32")), relay.sum(relay.full(value, (64, 200), "float32"))
+    )
+
+
+@pytest.mark.parametrize(
+    "create", [relay.zeros, relay.ones, lambda shape, dtype: relay.full(relay.const(1.0), shape, dtype)]
+)
+@pytest.mark.parametrize("shape", [(5,), (64, 100)])
+@pytest.mark.parametrize("opt_level", [0, 3])
+def test_tensors_of_a_shape_that_is_an_argument_are_reduced(create, shape, opt_level):
+    extents = relay.var("extents", shape=(len(shape),), dtype="int64")
+    value = float(create is not relay.zeros)
+    for axes in (None, list(range(len(shape)))):
+        body = relay.sum(relay.exp(create(extents, "float32")), axis=axes)
+        mod = tessera.IRModule.from_expr(relay.Function([extents], body))
+        with tessera.transform.PassContext(opt_level=opt_level):
+            got = relay.create_executor("vm", mod, tessera.cpu(), "llvm").evaluate()(np.array(shape, "int64"))
+        np.testing.assert_allclose(got.numpy(), np.prod(shape) * np.exp(value), rtol=1e-4)
+
+
 def test_normalisations_stay_one_kernel():
     x = relay.var("x", shape=(2, 8, 7, 7))
     rest = x - relay.mean(x, axis=[2, 3], keepdims=True)
