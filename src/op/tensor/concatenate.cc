@@ -89,30 +89,35 @@ std::vector<PrimExpr> split_begins(const SplitAttrs* attrs, const PrimExpr& exte
   return out;
 }
 
+/// The extents of the parts along the axis that is split.
+std::vector<PrimExpr> split_extents(const SplitAttrs* attrs, const PrimExpr& extent) {
+  auto* sections = attrs->indices_or_sections.as<IntImm>();
+  std::vector<PrimExpr> begins = is_any(extent) ? std::vector<PrimExpr>() : split_begins(attrs, extent);
+  if (sections || is_any(extent)) {
+    const size_t parts = sections ? static_cast<size_t>(sections->value)
+                                  : downcast<Array<PrimExpr>>(attrs->indices_or_sections).size() + 1;
+    return std::vector<PrimExpr>(parts, parts == 1 || is_any(extent) ? extent : begins.front());
+  }
+  begins.insert(begins.begin(), make_zero(extent.dtype()));
+  begins.push_back(extent);
+  std::vector<PrimExpr> out;
+  for (size_t i = 1; i < begins.size(); ++i) {
+    out.push_back(begins[i] - begins[i - 1]);
+    if (as_int(out.back()) && *as_int(out.back()) < 0) throw Error(TypeError) << "the indices of a split must rise";
+  }
+  return out;
+}
+
 bool split_type(TypeQuery& query) {
   auto* data = query.tensor(0);
   if (!data) return false;
   auto* attrs = query.attrs_as<SplitAttrs>();
   auto axis = static_cast<size_t>(normal_axis(attrs->axis, rank_of(data)));
-  PrimExpr extent = data->shape[axis];
   TupleType out;
-  PrimExpr begin = make_zero(extent.dtype());
-  std::vector<PrimExpr> ends;
-  if (is_any(extent)) {
-    auto* sections = attrs->indices_or_sections.as<IntImm>();
-    size_t parts = sections ? sections->value : downcast<Array<PrimExpr>>(attrs->indices_or_sections).size() + 1;
-    for (size_t i = 0; i < parts; ++i) out.fields_.push_back(query.type(0));
-  } else {
-    ends = split_begins(attrs, extent);
-    ends.push_back(extent);
-  }
-  for (const PrimExpr& end : ends) {
-    PrimExpr size = end - begin;
-    if (as_int(size) && *as_int(size) < 0) throw Error(TypeError) << "the indices of a split must rise";
+  for (const PrimExpr& extent : split_extents(attrs, data->shape[axis])) {
     Array<PrimExpr> shape = data->shape;
-    shape.set(axis, size);
+    shape.set(axis, extent);
     out.fields_.push_back(TensorType(shape, data->dtype));
-    begin = end;
   }
   query.result(make(std::move(out)));
   return true;

@@ -308,3 +308,11 @@ def test_every_level_gives_the_same_answer(level):
     pooled = [pool_reference(y, kind, (2, 2), (2, 2), (0,) * 4, (1, 1)) for kind in ("max", "avg")]
     want = softmax(np.concatenate(pooled, 1).reshape(1, -1))
     np.testing.assert_allclose(run(network, x, w, b, opt_level=level)[0], want, rtol=1e-4, atol=1e-6)
+
+
+def test_equal_parts_of_a_symbolic_extent_have_one_type():
+    n = tessera.te.var("n")
+    data = relay.var("x", relay.TensorType((n, 3), "float32"))
+    part = relay.TensorType((tessera.tir.indexdiv(n, 4), 3), "float32")
+    typed = relay.testing.run_infer_type(relay.split(data, 4).astuple())
+    assert typed.checked_type == relay.TupleType([part] * 4)
