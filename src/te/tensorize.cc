@@ -41,9 +41,9 @@ struct Covered {
   TensorMap<Region> inputs;
 };
 
-Covered covered(NestBuilder& builder, const Stage& stage, const ComputeOp* op, size_t first) {
-  arith::Analyzer& analyzer = builder.analyzer();
-  const Bounds& bounds = builder.bounds();
+Covered covered(const Bounds& bounds, const Relations& relations, arith::Analyzer& analyzer, const Stage& stage,
+                size_t first) {
+  auto* op = stage->op.as<ComputeOp>();
   AxisMap<Interval> intervals;
   for (size_t i = 0; i < stage->leaf_iter_vars.size(); ++i) {
     IterVar leaf = stage->leaf_iter_vars[i], thread = thread_of(stage.get(), leaf, bounds, analyzer);
@@ -53,7 +53,7 @@ Covered covered(NestBuilder& builder, const Stage& stage, const ComputeOp* op, s
       intervals[leaf.get()] = Interval::point(range->min);
     else intervals[leaf.get()] = Interval::point(cast(leaf->var->dtype, thread ? thread->var : leaf->var));
   }
-  builder.relations(stage).pass_up_intervals(bounds, &intervals, analyzer);
+  relations.pass_up_intervals(bounds, &intervals, analyzer);
   Covered out;
   loops::VarIntervals roots;
   for (const IterVar& iv : root_iter_vars(op)) {
@@ -86,7 +86,11 @@ class Matcher {
           arith::Analyzer& analyzer)
       : stage_(stage), op_(op), intrin_(intrin), covered_(covered), analyzer_(analyzer) {}
 
-  void check() {
+  /// The stage's bodies beside the declared ones. Throws where they differ in axes, inputs or outputs.
+  struct Bodies {
+    PrimExpr got, want;
+  };
+  std::vector<Bodies> bodies() {
     auto* declared = intrin_->op.as<ComputeOp>();
     if (!declared)
       throw Error(RuntimeError) << "tensor intrinsic " << intrin_->name << " must be declared by a compute";
@@ -94,13 +98,18 @@ class Matcher {
     match_axes(op_->reduce_axis, declared->reduce_axis);
     match_inputs();
     if (op_->body.size() != declared->body.size()) fail("number of outputs");
-    for (size_t i = 0; i < op_->body.size(); ++i) {
-      PrimExpr got = normal(placed(op_->body[i], declared->reduce_axis)), want = normal(declared->body[i]);
+    std::vector<Bodies> out;
+    for (size_t i = 0; i < op_->body.size(); ++i)
+      out.push_back({normal(placed(op_->body[i], declared->reduce_axis)), normal(declared->body[i])});
+    return out;
+  }
+
+  void check() {
+    for (const auto& [got, want] : bodies())
       if (!structural_equal(got, want))
         throw Error(RuntimeError) << "Failed to match the compute with TensorIntrin " << intrin_->name
                                   << "'s declaration  provided= " << got << ", intrin=  " << want
                                   << ", running this stage: " << stage_;
-    }
   }
 
  private:
@@ -254,7 +263,7 @@ Stmt provide_tensorized(NestBuilder& builder, const Stage& stage, const IterVar&
   auto* op = stage->op.as<ComputeOp>();
   const TensorIntrinNode* intrin = attr_of(stage.get(), leaf)->tensor_intrin.get();
   size_t first = leaf_position(stage.get(), leaf);
-  Covered parts = covered(builder, stage, op, first);
+  Covered parts = covered(builder.bounds(), builder.relations(stage), builder.analyzer(), stage, first);
   Matcher(stage, op, intrin, parts, builder.analyzer()).check();
   Array<Tensor> read = input_tensors(op);
   auto bind_in = [&](Stmt body) {
@@ -293,7 +302,46 @@ Stmt provide_tensor_compute(NestBuilder& builder, const Stage& stage) {
 
 namespace {
 
+const ComputeOp* compute_of(const Stage& stage) {
+  if (auto* op = stage->op.as<ComputeOp>()) return op;
+  throw Error(TypeError) << "stage " << stage_name(stage.get()) << " is not a compute";
+}
+
+/// What one run of a stage's instruction covers of axes and of inputs.
+Array<ObjectRef> tensorized_region(const Stage& stage, const Bounds& bounds) {
+  compute_of(stage);
+  arith::Analyzer analyzer;
+  size_t first = 0;
+  for (; first < stage->leaf_iter_vars.size(); ++first) {
+    const IterVar& leaf = stage->leaf_iter_vars[first];
+    auto attr = attr_of(stage.get(), leaf);
+    if (attr && attr->tensor_intrin) break;
+    analyzer.bind(leaf->var, bounds[leaf], true);
+  }
+  Covered parts = covered(bounds, Relations(stage.get()), analyzer, stage, first);
+  Bounds axes;
+  for (const auto& [axis, range] : parts.axes) axes.set(IterVar(axis), range);
+  Map<Tensor, Region> inputs;
+  for (const auto& [tensor, region] : parts.inputs) inputs.set(tensor, region);
+  return {axes, inputs};
+}
+
+/// The stage's bodies over such regions, as the instruction would have written them.
+Array<PrimExpr> tensorized_bodies(const Stage& stage, const Bounds& axes, const Map<Tensor, Region>& inputs,
+                                  const TensorIntrin& intrin) {
+  Covered parts;
+  for (const auto& [axis, range] : axes) parts.axes[axis.get()] = range;
+  for (const auto& [tensor, region] : inputs) parts.inputs[tensor] = region;
+  arith::Analyzer analyzer;
+  Array<PrimExpr> out;
+  for (const auto& body : Matcher(stage, compute_of(stage), intrin.get(), parts, analyzer).bodies())
+    out.push_back(body.got);
+  return out;
+}
+
 Globals tensorize_globals{
+    {"test.op.InferTensorizeRegion", tensorized_region},
+    {"test.op.MatchTensorizeBody", tensorized_bodies},
     {"te.TensorIntrin",
      [](String name, Operation op, Array<Tensor> inputs, Array<Buffer> buffers, Array<Var> scalar_params, Stmt body,
         Stmt reduce_init, Stmt reduce_update) {

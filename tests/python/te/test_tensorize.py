@@ -102,3 +102,20 @@ def test_a_computation_may_call_the_intrinsic_itself(phase0):
     text = phase0(te.create_schedule(C.op), [A, C])
     assert "for (i: int32, 0, 16)" in text and "plus" in text
     assert "@tir.tvm_tuple(i, 1, 0, 8, dtype=handle)" in text
+
+
+def test_what_an_instruction_covers_can_be_asked_for():
+    A, B, C = product()
+    s, ji = tiled(C)
+    instruction = gemv(8, 16)
+    s[C].tensorize(ji, instruction)
+    s = s.normalize()
+    axes, inputs = tessera.get_global_func("test.op.InferTensorizeRegion")(s[C], te.schedule.InferBound(s))
+    i, j = C.op.axis
+    outer = s[C].leaf_iter_vars[1]
+    assert axes[i].extent == 1 and axes[j].extent == 8
+    assert tessera.ir.structural_equal(axes[j].min, outer * 8)
+    assert [r.extent.value for r in inputs[B]] == [8, 16]
+    body = tessera.get_global_func("test.op.MatchTensorizeBody")(s[C], axes, inputs, instruction)[0]
+    simplify = tessera.arith.Analyzer().simplify
+    assert tessera.ir.structural_equal(simplify(body), simplify(instruction.op.body[0]))
