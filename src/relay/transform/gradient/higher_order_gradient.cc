@@ -100,19 +100,31 @@ void set_ones(const Expr& pairs, const Type& type, LetList& lets) {
   }
   lets.push(write(make_get_item(pairs, 1), ones_like(make_get_item(pairs, 0))));
 }
-/// Adds a gradient, tensor by tensor, as lets.
-void accumulate(const Expr& pairs, const Type& type, const Expr& gradient, LetList& lets) {
+/// What becomes of the gradient that is there.
+enum class Present { Added, Replaced };
+/// Gives a gradient on, tensor by tensor, as lets.
+void give(const Expr& pairs, const Type& type, const Expr& gradient, LetList& lets, Present present = Present::Added) {
   auto* tuple = type.as<TupleType>();
   if (!tuple) {
-    lets.push(write(make_get_item(pairs, 1), add(read(make_get_item(pairs, 1)), gradient)));
+    const Expr ref = make_get_item(pairs, 1);
+    lets.push(write(ref, present == Present::Added ? add(read(ref), gradient) : gradient));
     return;
   }
   auto* parts = gradient.as<Tuple>();
   for (size_t i = 0; i < tuple->fields_.size(); ++i) {
     int at = static_cast<int>(i);
-    accumulate(make_get_item(pairs, at), tuple->fields_[i],
-               parts ? Expr(parts->fields_[i]) : make_get_item(gradient, at), lets);
+    give(make_get_item(pairs, at), tuple->fields_[i], parts ? Expr(parts->fields_[i]) : make_get_item(gradient, at),
+         lets, present);
   }
+}
+
+/// Whether the tensors of a value are results of operators, each its own, so that nothing else has a gradient for them yet.
+bool is_new(const Expr& value, std::unordered_set<const Object*>& seen) {
+  if (auto* tuple = value.as<Tuple>())
+    return std::all_of(tuple->fields_.begin(), tuple->fields_.end(),
+                       [&](const Expr& field) { return is_new(field, seen); });
+  auto* call = value.as<Call>();
+  return call && call->op.as<OpNode>() && seen.insert(call).second;
 }
 
 using Counterparts = std::unordered_map<std::string, GlobalVar>;
@@ -249,8 +261,7 @@ class Pairing {
         Expr gradient = gradients_of(out, type);
         if (!gradient.as<Tuple>()) gradient = backwards.push(gradient);
         Array<Expr> gradients = argument_gradients(op, again, gradient);
-        for (size_t i = 0; i < pairs.size(); ++i)
-          accumulate(pairs[i], checked_type(call->args[i]), gradients[i], backwards);
+        for (size_t i = 0; i < pairs.size(); ++i) give(pairs[i], checked_type(call->args[i]), gradients[i], backwards);
         return make_call(after, {});
       });
       lets.push(write(steps(), make_function({}, to_a_normal_form(step), tuple_type({}))));
@@ -283,7 +294,9 @@ class Pairing {
         for (const Var& var : free_vars(expr)) again.done_[var.get()] = visit(var);
         again.steps_ = backwards.push(make_ref(make_function({}, make_tuple({}), tuple_type({}))));
         Var pairs = backwards.push(again.visit(expr));
-        accumulate(pairs, type, gradients_of(out, type), backwards);
+        std::unordered_set<const Object*> seen;
+        const Present present = is_new(expr, seen) ? Present::Replaced : Present::Added;
+        give(pairs, type, gradients_of(out, type), backwards, present);
         backwards.push(make_call(read(again.steps_), {}));
         return make_call(after, {});
       });

@@ -221,3 +221,28 @@ def test_a_checkpoint_changes_no_gradient(mode):
     _, with_checkpoints = gradients(text, mode, A, A + 1)
     _, without = gradients(text.replace("annotation.checkpoint", "copy"), mode, A, A + 1)
     np.testing.assert_allclose(with_checkpoints, without, rtol=1e-6)
+
+
+def test_a_checkpoint_takes_its_gradient_over():
+    function = parse("def @main(%x: Tensor[(4), float32]) { annotation.checkpoint(sin(exp(%x))) }")["main"]
+    passes = [
+        transform.PartialEvaluate(),
+        transform.DeadCodeElimination(inline_once=True, ignore_impurity=True),
+    ]
+    mod = tvm.IRModule.from_expr(transform.gradient(function))
+    text = tvm.transform.Sequential(passes, opt_level=0)(transform.InferType()(mod))["main"].astext()
+    assert text.count(" sin(") == 1  # not once more for zeros of its shape
+    assert text.count("zeros_like(") == 2 and text.count("ones_like(") == 1
+
+
+def test_a_value_that_leaves_a_checkpoint_twice_keeps_its_gradients():
+    text = """def @main(%x: Tensor[(4), float32]) {
+      let %e = exp(%x);
+      let %t = annotation.checkpoint((%e, %e, sin(%e)));
+      add(add(multiply(%t.0, %t.1), %t.2), %e)
+    }"""
+    _, with_checkpoints = gradients(text, "higher_order", A)
+    _, without = gradients(
+        text.replace("annotation.checkpoint((%e, %e, sin(%e)))", "(%e, %e, sin(%e))"), "higher_order", A
+    )
+    np.testing.assert_allclose(with_checkpoints[0], without[0], rtol=1e-6)
