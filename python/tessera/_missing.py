@@ -75,8 +75,7 @@ _ROWS: list[tuple[str, str, str]] = [
     *((f"tvm.topi.{kind}", "*", _SCHEDULES) for kind in ("arm_cpu", "bifrost", "intel_graphics", "mali")),
     (
         "tvm.topi.generic",
-        "conv2d_alter_int8_common fallback_schedule_cpu_1x1_int8 fallback_schedule_cpu_common_int8 "
-        "schedule_conv_NCHWc_cpu_1x1_int8 schedule_conv_NCHWc_cpu_common_int8",
+        "conv2d_alter_int8_common schedule_conv_NCHWc_cpu_1x1_int8 schedule_conv_NCHWc_cpu_common_int8",
         _TUNING,
     ),
     # the driver, tests
