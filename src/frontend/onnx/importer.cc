@@ -36,12 +36,13 @@ using Table = std::map<std::pair<std::string, std::string>, std::map<int64_t, Co
 const Table& converters() {
   static const Table table = [] {
     Table out;
-    for (auto family : {attention_rows,     cast_rows,        classifier_rows, control_rows,
-                        einsum_rows,        elementwise_rows, fused_rows,      fused_quantized_rows,
-                        image_rows,         index_rows,       ml_rows,         nn_rows,
-                        normalization_rows, pool_rows,        quantized_rows,  random_rows,
-                        recurrent_rows,     reduction_rows,   resize_rows,     sequence_rows,
-                        shape_rows,         signal_rows,      text_rows,       training_rows})
+    for (auto family : {attention_rows, cast_rows,          classifier_rows,  control_rows,
+                        create_rows,    einsum_rows,        elementwise_rows, fused_quantized_rows,
+                        fused_rows,     image_rows,         index_rows,       ml_rows,
+                        nn_rows,        normalization_rows, pad_rows,         pool_rows,
+                        quantized_rows, random_rows,        recurrent_rows,   reduction_rows,
+                        resize_rows,    sequence_rows,      shape_rows,       signal_rows,
+                        slice_rows,     text_rows,          training_rows})
       for (const Row& row : family()) out[{row.op, row.domain}][row.since] = row.convert;
     return out;
   }();
