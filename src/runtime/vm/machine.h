@@ -31,6 +31,9 @@ class Observer {
   virtual void after_instruction() {}
 };
 
+/// A tuple, or a value of a data type.
+ADT make_data(int32_t tag, std::vector<ObjectRef> fields);
+
 /// Calls may nest as deep as memory for registers allows (`kMaxRegisters`); the thread's own stack is not used for
 /// them. A machine serves one call at a time; many machines may run one program.
 class Machine {

@@ -69,6 +69,17 @@ std::shared_ptr<void> MemoryPool::allocate(size_t bytes, bool replaces) {
   return std::shared_ptr<void>(data, Release{shared_from_this(), bytes});
 }
 
+double tensor_elements(std::span<const int64_t> shape) {
+  double count = 1;
+  for (int64_t extent : shape) count *= static_cast<double>(std::max<int64_t>(extent, 1));
+  return count;
+}
+
+bool has_type(const DLTensor* tensor, std::span<const int64_t> shape, DataType dtype) {
+  return DataType(tensor->dtype) == dtype && tensor->ndim == static_cast<int>(shape.size()) &&
+         std::equal(shape.begin(), shape.end(), tensor->shape);
+}
+
 NDArray tensor_at(std::shared_ptr<void> memory, void* data, std::span<const int64_t> shape, DataType dtype,
                   DLDevice device) {
   auto* node = new NDArrayNode;

@@ -37,6 +37,10 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   size_t kept_bytes_ = 0, used_bytes_ = 0, most_used_ = 0;
 };
 
+/// How many elements a shape has, an extent of 0 counted as 1: no overflow, however large extents are.
+double tensor_elements(std::span<const int64_t> shape);
+bool has_type(const DLTensor* tensor, std::span<const int64_t> shape, DataType dtype);
+
 /// A row-major tensor at `data`, which `memory` keeps alive.
 NDArray tensor_at(std::shared_ptr<void> memory, void* data, std::span<const int64_t> shape, DataType dtype,
                   DLDevice device);
