@@ -42,11 +42,11 @@ bool is_true(const std::vector<std::pair<std::string, std::string>>& options, co
 
 void ModelFlags::add_to(CLI::App& command, const std::string& path_name) {
   if (!path_name.empty())
-    command.add_option(path_name, path, "The model: .onnx, .relay, or a tar of TVMCModel.save")->required();
+    command.add_option(path_name, path, "The model, in any format that is read, or a tar of TVMCModel.save")->required();
   command.add_option("--model-format", format, "The format of the file; by its name when not given")
       ->check(CLI::IsMember(format_names()));
   command.add_option("--input-shapes", input_shapes,
-                     "Shapes of inputs: \"name:[1,3,224,224] name2:[1,-1]\"; -1 leaves an extent open until run time");
+                     "Shapes of inputs: \"name:[1,3,224,224] name2:[1,-1]\"; -1 leaves an extent dynamic");
   command.add_option("--allow-links", allow_links,
                      "A folder that symbolic links to a model's data may lead into, such as a Hugging Face cache");
 }
