@@ -127,12 +127,10 @@ Type TypeSolver::unify(const Type& left, const Type& right) {
     }
     auto *func = a.as<FuncType>(), *func_b = b.as<FuncType>();
     if (func && func_b) {
-      if (func->type_params.size() != func_b->type_params.size()) {
-        // A polymorphic function that is used as a value of one type.
-        if (func->type_params.empty()) return unify(a, instance_of(func_b));
-        if (func_b->type_params.empty()) return unify(instance_of(func), b);
-        differ(a, b);
-      }
+      // Of two polymorphic functions that with more parameters is used as one with fewer; a value of one type has none.
+      const size_t shared = std::min(func->type_params.size(), func_b->type_params.size());
+      if (func->type_params.size() > shared) return unify(instance_of(func, shared), b);
+      if (func_b->type_params.size() > shared) return unify(a, instance_of(func_b, shared));
       std::unordered_map<const Object*, Type> renamed;
       for (size_t i = 0; i < func->type_params.size(); ++i)
         renamed.emplace(func_b->type_params[i].get(), func->type_params[i]);
@@ -147,10 +145,14 @@ Type TypeSolver::unify(const Type& left, const Type& right) {
   });
 }
 
-Type TypeSolver::instance_of(const FuncType* func) {
+Type TypeSolver::instance_of(const FuncType* func, size_t kept) {
   std::unordered_map<const Object*, Type> by;
-  for (const TypeVar& param : func->type_params) by.emplace(param.get(), hole(param->kind));
   FuncType out;
+  for (size_t i = 0; i < func->type_params.size(); ++i) {
+    const TypeVar& param = func->type_params[i];
+    if (i < kept) out.type_params.push_back(param);
+    else by.emplace(param.get(), hole(param->kind));
+  }
   for (const Type& arg : func->arg_types) out.arg_types.push_back(substitute_types(resolve(arg), by));
   out.ret_type = substitute_types(resolve(func->ret_type), by);
   return make(std::move(out));

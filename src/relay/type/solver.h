@@ -37,8 +37,8 @@ class TypeSolver {
   };
   void fill(const Type& hole, const Type& type);
   void attempt(size_t question);
-  /// A polymorphic function's type with a hole for each parameter.
-  Type instance_of(const FuncType* func);
+  /// A polymorphic function's type with a hole for each parameter but the first `kept`.
+  Type instance_of(const FuncType* func, size_t kept);
   PrimExpr unify_extent(const PrimExpr& a, const PrimExpr& b);
   [[noreturn]] void differ(const Type& a, const Type& b);
 
