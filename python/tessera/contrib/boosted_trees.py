@@ -27,8 +27,13 @@ def find_xgboost() -> Any:
 
 @functools.cache
 def _library_trees() -> LibraryTrees | None:
-    path = ctypes.util.find_library("xgboost")
-    return LibraryTrees(path) if path else None
+    for name in (ctypes.util.find_library("xgboost"), "libxgboost.so", "libxgboost.so.0"):
+        try:  # the loader knows folders that find_library does not look into where there is no compiler
+            if name:
+                return LibraryTrees(name)
+        except OSError:
+            continue
+    return None
 
 
 def threads_for(rows: int) -> int:

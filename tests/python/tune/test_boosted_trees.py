@@ -81,7 +81,9 @@ def test_what_is_not_installed_is_not_found(monkeypatch):
     boosted_trees._library_trees.cache_clear()
     monkeypatch.setattr(boosted_trees.importlib, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     monkeypatch.setattr(boosted_trees.ctypes.util, "find_library", lambda name: None)
-    assert find_xgboost() is None
+    with monkeypatch.context() as without:
+        without.setattr(boosted_trees.ctypes, "CDLL", lambda name: (_ for _ in ()).throw(OSError(name)))
+        assert find_xgboost() is None
     boosted_trees._library_trees.cache_clear()
     monkeypatch.setattr(boosted_trees.ctypes.util, "find_library", lambda name: library_path())
     assert (find_xgboost() is None) == (library_path() is None)
