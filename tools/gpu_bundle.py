@@ -100,7 +100,7 @@ def copy_repository(target: Path) -> None:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(TOP / name, target / name)
     package = TOP / "python" / "tessera"
-    for built in [*package.glob("*.so"), *(package / "lib").glob("*.so"), package / "bin" / "tessera"]:
+    for built in [*package.glob("*.so"), *(package / "lib").glob("*.so"), *(package / "bin").iterdir()]:
         path = target / built.relative_to(TOP)
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(built, path)
