@@ -20,6 +20,8 @@ class RunnerModule : public ModuleBody {
   PackedFunc get_function(const std::string& name, const Module& self) override {
     if (name == "run") return PackedFunc([this, self](Args args, Any* result) { *result = run(args); });
     if (name == "compare") return PackedFunc([this, self](Args args, Any* result) { *result = compare(args); });
+    if (name == "plans_in_turns")
+      return PackedFunc([this, self](Args args, Any* result) { *result = plans_in_turns(args); });
     if (name == "in_turns") return PackedFunc([this, self](Args args, Any* result) { *result = in_turns(args); });
     return nullptr;
   }
@@ -94,8 +96,33 @@ class RunnerModule : public ModuleBody {
       return tune::run_in_turns(*runner_, args[0].to<std::string>(), args[1].to<std::string>(),
                                 args[2].to<std::string>(), specs, inputs, options);
     });
+    return told(turns);
+  }
+
+  static Any told(const tune::Turns& turns) {
     return Array<ObjectRef>{box(Any(static_cast<int>(turns.error))), String(turns.message),
                             number_boxes.box_bool(turns.is_faster), bytes_of(turns.rule), bytes_of(turns.found)};
+  }
+
+  /// plans_in_turns(primitive function, target, plans, timeout, number, repeat, min_repeat_ms): a kernel of a model by plans beside the
+  /// same by its rules; gives the same.
+  Any plans_in_turns(Args args) {
+    if (args.size() != 7) throw_argument_count("plans_in_turns", 7, args.size());
+    const auto primitive = args[0].to<relay::Function>();
+    const auto target = args[1].to<Target>();
+    const auto plans = args[2].to<kernel::RecordedPlans>();
+    const tune::RunOptions options{args[3].to<double>(), args[4].to<int64_t>(), args[5].to<int64_t>(),
+                                   args[6].to<int64_t>()};
+    const auto environment = kernel::CompileEnvironment::make(target, host_of(target, nullptr), PassContext::current());
+    const auto build = [&](const std::vector<IRModule>& programs, const std::vector<std::string>& paths) {
+      return build_candidates(CandidateForm::Kernel, {programs.begin(), programs.end()}, paths, environment, {});
+    };
+    return told(recorded<tune::Turns>([&] {
+      kernel::check_plans(plans);
+      const tune::Task task = tune::task_of({primitive, target, kernel::kernel_name(primitive)}, environment);
+      if (!task.is_tunable()) throw Error(ValueError) << "the kernel has no plans: " << task.why_not;
+      return tune::plans_in_turns(task, plans, environment, build, *runner_, options);
+    }));
   }
 
   std::unique_ptr<tune::CandidateRunner> runner_;

@@ -34,7 +34,7 @@ struct TunedModel {
 };
 
 /// Tunes "main". Every measurement is a line of the output once it is made. Winners are written as confirmed where the whole model is
-/// faster with them; where it is not, half of them, those that gain most, are tried, and so on.
+/// faster with them, twice and by more than a percent; where it is not, half of them, those that gain most, are tried, and so on.
 class ModelTuner {
  public:
   ModelTuner(const LoadedModel& model, TuneModelOptions options, std::unique_ptr<tune::CandidateRunner> runner);
@@ -44,6 +44,7 @@ class ModelTuner {
 
  private:
   CompiledModel compile(const Map<String, ObjectRef>& plans) const;
+  bool is_faster(const CompiledModel& tuned, const CompareModels& compare, TunedModel* out) const;
   void take_winners(std::vector<tune::Winner> winners, const CompareModels& compare, TunedModel* out);
 
   LoadedModel model_;

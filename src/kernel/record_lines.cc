@@ -44,6 +44,7 @@ TuningRecord record_of(const Fields& fields) {
   out.workload = text_of(fields, "workload");
   out.target = text_of(fields, "target");
   out.machine = text_of(fields, "machine");
+  if (fields.count("computation")) out.computation = text_of(fields, "computation");
   out.message = text_of(fields, "message");
   auto plans = downcast_or_null<RecordedPlans>(fields.get_or_null("plans"));
   if (!plans) throw Error(ValueError) << "it has no list \"plans\"";
@@ -76,6 +77,7 @@ std::string to_line(const TuningRecord& record) {
                         {"state", String(record.is_confirmed ? "confirmed" : "trial")},
                         {"kernel", String(record.kernel)},
                         {"workload", String(record.workload)},
+                        {"computation", String(record.computation)},
                         {"target", String(record.target)},
                         {"machine", String(record.machine)},
                         {"plans", record.plans},

@@ -1,8 +1,8 @@
 #pragma once
 // Files of records: one JSON object a line, appended while tuning.
 //
-//   {"tessera_record": 1, "state": "trial" | "confirmed", "kernel": "fused_nn_dense", "workload": "0a1b...", "target": "llvm ...",
-//    "machine": "znver4 avx512 2", "plans": [["matmul", {"rows": 6, ...}]], "seconds": [...], "rule_seconds": 0.0012, "error": 0,
+//   {"tessera_record": 1, "state": "trial" | "confirmed", "kernel": "fused_nn_dense", "workload": "0a1b...",
+//    "computation": "2c3d...", "target": "llvm ...", "machine": "znver4 avx512 2", "plans": [["matmul", {"rows": 6, ...}]], "seconds": [...], "rule_seconds": 0.0012, "error": 0,
 //    "message": ""}
 //
 // Trials are what was measured; confirmed records won against the rule's own plan when both were measured in turns, and only they
@@ -19,6 +19,7 @@ namespace tessera::kernel {
 struct TuningRecord {
   bool is_confirmed = false;
   std::string kernel, workload, target, machine;
+  std::string computation;  // of every machine (computation_key); lines of older files have none
   RecordedPlans plans;
   std::vector<double> seconds;
   double rule_seconds = 0;  // by the rule's own plan, in the same turns; of confirmed ones

@@ -54,6 +54,13 @@ ObjectRef plans_of_option(const ObjectRef& value) {
   return value;
 }
 
+std::string hash_of(const std::string& text) {
+  const rpc::Digest digest = rpc::sha256(text);
+  std::string out;
+  for (size_t i = 0; i < digest.size() / 2; ++i) out += fmt::format("{:02x}", digest[i]);
+  return out;
+}
+
 ConfigKeys record_keys{{kRecords, "Map", plans_of_option}, config_flag(kShippedRecords)};
 
 }  // namespace
@@ -63,11 +70,10 @@ std::string machine_key(const topi::Machine& machine) {
 }
 
 std::string workload_key(const relay::Function& primitive, const topi::Machine& machine) {
-  const rpc::Digest digest = rpc::sha256(machine_key(machine) + "\n" + save_json(primitive, Spans::LeaveOut));
-  std::string out;
-  for (size_t i = 0; i < digest.size() / 2; ++i) out += fmt::format("{:02x}", digest[i]);
-  return out;
+  return hash_of(machine_key(machine) + "\n" + save_json(primitive, Spans::LeaveOut));
 }
+
+std::string computation_key(const relay::Function& primitive) { return hash_of(save_json(primitive, Spans::LeaveOut)); }
 
 RecordedPlans recorded_plans(const relay::Function& primitive, const CompileEnvironment& environment) {
   if (!environment.machine || !environment.passes) return {};

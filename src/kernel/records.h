@@ -26,6 +26,8 @@ inline constexpr const char* kShippedRecords = "kernel.shipped_records";
 std::string machine_key(const topi::Machine& machine);
 /// What identifies a kernel in records: a hash of what it computes and of the machine.
 std::string workload_key(const relay::Function& primitive, const topi::Machine& machine);
+/// The same on every machine: what is fast on one is worth a try on another.
+std::string computation_key(const relay::Function& primitive);
 
 /// What records say about a kernel: those of the options, else those of the package. Empty where none does.
 RecordedPlans recorded_plans(const relay::Function& primitive, const CompileEnvironment& environment);

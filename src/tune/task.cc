@@ -36,6 +36,7 @@ void look_into(Task& task, const CompileEnvironment& environment) {
     return;
   }
   task.workload = kernel::workload_key(task.kernel.primitive, own.machine);
+  task.computation = kernel::computation_key(task.kernel.primitive);
   try {
     const PrimFunc program = kernel::program_of(task.kernel, environment, {{}, &task.decisions});
     task.args = specs_of(program);
@@ -80,6 +81,22 @@ std::vector<Task> extract_tasks(const IRModule& fused, const CompileEnvironment&
     });
   }
   run_tasks(out.size(), environment.threads(), [&](size_t i) { look_into(out[i], environment); });
+  return out;
+}
+
+Task task_of(const kernel::KernelEntry& kernel, const CompileEnvironment& environment) {
+  Task out;
+  out.kernel = kernel;
+  out.calls = 1;
+  look_into(out, environment);
+  return out;
+}
+
+IRModule module_of(const PrimFunc& program, const std::string& name) {
+  IRModule out;
+  GlobalVarNode var;
+  var.name_hint = String(name);
+  out.update(make(std::move(var)), program);
   return out;
 }
 

@@ -12,7 +12,7 @@ namespace tessera::tune {
 
 struct Task {
   kernel::KernelEntry kernel;
-  std::string workload;                     // in records
+  std::string workload, computation;        // in records: on this machine, and on every one
   int64_t calls = 0;                        // in a run of the model
   std::vector<kernel::Decision> decisions;  // of the rules, with what else fits; empty: nothing to tune
   std::vector<TensorSpec> args;             // inputs, then results
@@ -24,6 +24,12 @@ struct Task {
 
 /// The kernels that functions of a module call, whose operators are fused, each distinct one once.
 std::vector<Task> extract_tasks(const IRModule& fused, const kernel::CompileEnvironment& environment);
+
+/// A kernel by itself.
+Task task_of(const kernel::KernelEntry& kernel, const kernel::CompileEnvironment& environment);
+
+/// A program as candidates are built, under a name.
+IRModule module_of(const PrimFunc& program, const std::string& name);
 
 /// The decisions of the rules, or others, as records hold them.
 kernel::RecordedPlans plans_of(const std::vector<kernel::Decision>& decisions);

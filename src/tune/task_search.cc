@@ -23,7 +23,10 @@ int64_t hash_of(const PrimFunc& program) {
 }  // namespace
 
 TaskSearch::TaskSearch(Task task, uint64_t seed)
-    : task_(std::move(task)), space_(task_.decisions), random_(seed ^ std::hash<std::string>()(task_.workload)) {}
+    : task_(std::move(task)), space_(task_.decisions), random_(seed ^ std::hash<std::string>()(task_.workload)) {
+  starts_.push_back(space_.own());
+  for (Point& point : space_.other_rules()) starts_.push_back(std::move(point));
+}
 
 double TaskSearch::promise() const {
   if (is_exhausted_) return 0;
@@ -92,26 +95,28 @@ std::vector<Trial> TaskSearch::fitting(std::vector<Trial> pool, size_t count,
 }
 
 std::vector<Trial> TaskSearch::propose(size_t count, const kernel::CompileEnvironment& environment) {
-  std::vector<Trial> first;
-  if (!has_begun_) {
-    has_begun_ = true;
-    std::vector<Point> points = space_.other_rules();
-    points.insert(points.begin(), space_.own());
-    for (Point& point : points) {
-      Trial trial{.point = std::move(point)};
-      trial.plans = space_.plans(trial.point);
-      if (is_new(trial) || first.empty()) first.push_back(std::move(trial));
+  std::vector<Trial> out;
+  const auto take = [&](std::vector<Trial> pool) {
+    for (Trial& trial : fitting(std::move(pool), count - out.size(), environment)) out.push_back(std::move(trial));
+  };
+  while (!starts_.empty() && out.size() < count) {
+    std::vector<Trial> first;
+    for (; !starts_.empty() && first.size() < count - out.size(); starts_.pop_front()) {
+      Trial trial{.point = starts_.front(), .plans = space_.plans(starts_.front())};
+      if (is_new(trial)) first.push_back(std::move(trial));
     }
-    if (!is_measured()) return fitting(std::move(first), std::max<size_t>(count, 1), environment);
-    first.erase(first.begin());
+    take(std::move(first));
   }
-  std::vector<Trial> out = fitting(std::move(first), count, environment);
   constexpr int kRounds = 6;
   constexpr size_t kPool = 6;
-  for (int round = 0; round < kRounds && out.size() < count && !trials_.empty(); ++round)
-    for (Trial& trial : fitting(pool(kPool * count), count - out.size(), environment)) out.push_back(std::move(trial));
+  for (int round = 0; round < kRounds && out.size() < count && !trials_.empty(); ++round) take(pool(kPool * count));
   is_exhausted_ = out.empty();
   return out;
+}
+
+void TaskSearch::begin_with(const kernel::RecordedPlans& plans) {
+  if (std::optional<Point> point = space_.find(plans))
+    starts_.insert(starts_.begin() + !starts_.empty(), *std::move(point));
 }
 
 void TaskSearch::add(Trial trial, bool is_new) {

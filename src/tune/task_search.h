@@ -1,6 +1,7 @@
 #pragma once
-// The search for one kernel: the rule's own plan, other rules that fit, then neighbours of the best, the most promising first.
+// The search for one kernel: the rule's own plan, what won elsewhere, other rules that fit, then neighbours of the best, the most promising first.
 
+#include <deque>
 #include <limits>
 #include <set>
 #include <string>
@@ -33,6 +34,8 @@ class TaskSearch {
   void add(Trial trial, bool is_new = true);
   /// What an earlier run measured of these plans.
   void resume(const kernel::TuningRecord& record);
+  /// Plans that won elsewhere, with another number of threads or on another CPU: they are tried first.
+  void begin_with(const kernel::RecordedPlans& plans);
 
   const std::vector<Trial>& trials() const { return trials_; }  // measured ones
   int64_t errors() const { return errors_; }
@@ -57,13 +60,14 @@ class TaskSearch {
   Task task_;
   KnobSpace space_;
   Random random_;
+  std::deque<Point> starts_;  // tried before neighbours
   std::vector<Trial> trials_;
   std::set<std::string> seen_;
   std::set<int64_t> programs_;
   size_t best_ = 0;
   double own_seconds_ = std::numeric_limits<double>::infinity();
   int64_t errors_ = 0;
-  bool has_begun_ = false, is_exhausted_ = false;
+  bool is_exhausted_ = false;
 };
 
 }  // namespace tessera::tune

@@ -10,14 +10,6 @@ namespace {
 
 constexpr int64_t kIdleRounds = 6;  // after which a kernel is left
 
-IRModule module_of(const PrimFunc& program, const std::string& name) {
-  IRModule out;
-  GlobalVarNode var;
-  var.name_hint = String(name);
-  out.update(make(std::move(var)), program);
-  return out;
-}
-
 double least(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
 
 /// Files that go with the batch.
@@ -48,11 +40,12 @@ double Tuner::elapsed() const {
 size_t Tuner::resume(const kernel::RecordFile& file) {
   size_t out = 0;
   for (TaskSearch& search : tasks_)
-    for (const kernel::TuningRecord& record : file.records)
-      if (!record.is_confirmed && record.workload == search.task().workload) {
-        search.resume(record);
-        ++out;
-      }
+    for (const kernel::TuningRecord& record : file.records) {
+      if (record.is_confirmed && record.computation == search.task().computation) search.begin_with(record.plans);
+      if (record.is_confirmed || record.workload != search.task().workload) continue;
+      search.resume(record);
+      ++out;
+    }
   return out;
 }
 
@@ -61,6 +54,7 @@ kernel::TuningRecord Tuner::record_of(const TaskSearch& search, const kernel::Re
   kernel::TuningRecord out;
   out.kernel = task.kernel.name;
   out.workload = task.workload;
+  out.computation = task.computation;
   out.target = task.kernel.target.str();
   out.machine = kernel::machine_key(environment_.on(task.kernel.target).machine);
   out.plans = plans;
@@ -146,15 +140,8 @@ std::vector<Winner> Tuner::confirm(TuneListener& listener) {
     const TaskSearch& search = tasks_[at];
     const Task& task = search.task();
     if (search.trials().empty() || search.best_seconds() > kWorthIt * search.own_seconds()) continue;
-    const std::vector<std::string> paths{folder_.file("own.so"), folder_.file("best.so")};
-    const Removed removed{paths};
-    std::vector<PrimFunc> programs;
-    for (const kernel::RecordedPlans& plans : {plans_of(task.decisions), search.best().plans})
-      programs.push_back(kernel::program_of(task.kernel, environment_, {plans}));
-    const std::vector<BuildResult> built = build_all(search, programs, paths);
-    if (built[0].error != MeasureError::None || built[1].error != MeasureError::None) continue;
-    const Turns turns =
-        run_in_turns(runner_, paths[0], paths[1], task.kernel.name, task.args, task.inputs, options_.run);
+    const Turns turns = plans_in_turns(task, search.best().plans, environment_, build_, runner_, options_.run);
+    if (turns.error == MeasureError::CompileHost) continue;
     kernel::TuningRecord record = record_of(search, search.best().plans);
     record.is_confirmed = true;
     if (turns.is_faster) {

@@ -49,7 +49,8 @@ class Tuner {
   Tuner(const std::vector<Task>& tasks, kernel::CompileEnvironment environment, BuildPrograms build,
         CandidateRunner& runner, TuneOptions options);
 
-  /// What earlier runs measured of these kernels on this machine. Gives how many measurements those are.
+  /// What earlier runs measured of these kernels on this machine; gives how many measurements those are. Plans that won on other
+  /// machines, or with other numbers of threads, are where the search begins.
   size_t resume(const kernel::RecordFile& file);
   void write_to(kernel::RecordWriter* writer) { writer_ = writer; }
   void search(TuneListener& listener);

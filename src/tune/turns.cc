@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/archive/files.h"
+
 namespace tessera::tune {
 
 double median(std::vector<double> values) {
@@ -37,6 +39,24 @@ Turns run_in_turns(CandidateRunner& runner, const std::string& rule, const std::
   }
   out.is_faster = wins >= kWins && median(ratios) < kFaster;
   return out;
+}
+
+Turns plans_in_turns(const Task& task, const kernel::RecordedPlans& plans,
+                     const kernel::CompileEnvironment& environment, const BuildPrograms& build, CandidateRunner& runner,
+                     const RunOptions& options) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> paths{folder.file("rule.so"), folder.file("found.so")};
+  std::vector<IRModule> programs;
+  for (const kernel::RecordedPlans& each : {plans_of(task.decisions), plans})
+    programs.push_back(module_of(kernel::program_of(task.kernel, environment, {each}), task.kernel.name));
+  Turns out;
+  for (const BuildResult& result : build(programs, paths)) {
+    if (result.error == MeasureError::None) continue;
+    out.error = MeasureError::CompileHost;
+    out.message = result.message;
+    return out;
+  }
+  return run_in_turns(runner, paths[0], paths[1], task.kernel.name, task.args, task.inputs, options);
 }
 
 }  // namespace tessera::tune

@@ -2,7 +2,9 @@
 // A kernel that a search found beside the one that the schedule rules make of the same work: both run in turns, so that what else the
 // machine does meets them alike.
 
+#include "tune/build.h"
 #include "tune/measure.h"
+#include "tune/task.h"
 
 namespace tessera::tune {
 
@@ -18,6 +20,11 @@ struct Turns {
 Turns run_in_turns(CandidateRunner& runner, const std::string& rule, const std::string& found,
                    const std::string& function, const std::vector<TensorSpec>& args, size_t inputs,
                    const RunOptions& options);
+
+/// A kernel by plans beside the same kernel by those of its rules; CompileHost where one of both cannot be built.
+Turns plans_in_turns(const Task& task, const kernel::RecordedPlans& plans,
+                     const kernel::CompileEnvironment& environment, const BuildPrograms& build, CandidateRunner& runner,
+                     const RunOptions& options);
 
 double median(std::vector<double> values);
 

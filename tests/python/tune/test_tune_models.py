@@ -324,3 +324,28 @@ def test_tvmc_tunes_and_compiles_with_what_it_found(tmp_path):
     package = tvmc.compile(model, "llvm", tuning_records=log, package_path=tmp_path / "m.tar")
     outputs = tvmc.run(package, "cpu", inputs={"x": random(1, 16, 14, 14)}).outputs
     np.testing.assert_allclose(outputs["output_0"], plans_in(small_model())[1], rtol=1e-4, atol=1e-5)
+
+
+def test_plans_that_won_elsewhere_are_tried_after_the_rules_own(tmp_path, model):
+    log, elsewhere = tmp_path / "log.jsonl", tmp_path / "elsewhere.jsonl"
+    run("tune", model, "-o", log, "--trials", 1, *FAST)
+    known = next(each for each in lines_of(log) if "conv2d" in each["kernel"])
+    won = moved(known["plans"], columns=2, vectors=1)
+    elsewhere.write_text(line("w", won, computation=known["computation"], machine="another 64") + line("x", won))
+    again = tmp_path / "again.jsonl"
+    run("tune", model, "-o", again, "--trials", 8, "--tuning-records", elsewhere, *FAST)
+    tried = [each["plans"] for each in lines_of(again) if each["workload"] == known["workload"]]
+    assert tried[:2] == [known["plans"], won]
+
+
+def test_all_rules_that_fit_a_kernel_are_tried(tmp_path):
+    x = relay.var("x", shape=(1, 96))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.nn.dense(x, relay.const(random(80, 96)))))
+    path, log = tmp_path / "model.relay", tmp_path / "log.jsonl"
+    path.write_text(mod.astext(show_meta_data=True))
+    with tvm.transform.PassContext(opt_level=3):
+        found = tvm.get_global_func("tune.ModelKernels")(mod, {}, tvm.target.Target("llvm"))
+    fitting = {str(rule) for _, _, _, decisions, _ in found for decision in decisions for rule, _ in decision}
+    run("tune", path, "-o", log, "--trials", 8, *FAST)
+    assert len(fitting) > 1
+    assert {rule for each in lines_of(log) for rule, _ in each["plans"]} == fitting
