@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from .. import _ffi
 from .._ffi.registry import get_global_func
+from ..autotvm.measure.models import Model
 from ..ir import IRModule
 from ..ir.transform import PassContext
 from ..target import Target
@@ -127,6 +128,7 @@ def extract_tasks(
     if errors:
         raise RuntimeError("the model cannot be compiled: " + "; ".join(errors))
     tasks, weights = [], []
+    model = Model(mod, params, target)
     for key, (weight, names) in env.wkl_key_to_weight.items():
         tasks.append(
             SearchTask(
@@ -141,6 +143,7 @@ def extract_tasks(
                 desc=",".join(sorted(names)),
             )
         )
+        tasks[-1]._model = model
         weights.append(int(weight))
     if dump_workload_to_dag_log is not None:
         with open(dump_workload_to_dag_log, "w", encoding="utf-8") as file:

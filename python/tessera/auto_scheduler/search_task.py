@@ -201,6 +201,8 @@ def get_task_input_buffer(workload_key: str, input_name: str) -> Any:
 class SearchTask(Object):
     """A computation for a target: of a registered function with its arguments, of a DAG, or of a workload key."""
 
+    _model: Any  # that it was extracted from; others have none
+
     def __init__(
         self,
         func: Callable | str | None = None,

@@ -112,6 +112,7 @@ class TaskScheduler:
             raise ValueError("Invalid strategy: " + strategy)
         self.tasks = list(tasks)
         weights = [1.0] * len(self.tasks) if task_weights is None else [float(weight) for weight in task_weights]
+        self.task_weights = weights
         self.objective_func = objective_func or (
             lambda costs: sum(cost * weight for cost, weight in zip(costs, weights))
         )
@@ -209,7 +210,7 @@ class TaskScheduler:
                         + " measurement trials."
                     )
                 break
-        confirm_best(self.tasks, tune_option.runner, tune_option.measure_callbacks)
+        confirm_best(self.tasks, tune_option.runner, tune_option.measure_callbacks, self.task_weights)
 
     def _next_round_robin(self, last: int) -> int:
         task_idx = (last + 1) % len(self.tasks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ..autotvm.measure.models import Model
     from ..ir import IRModule
     from ..target import Target
 
@@ -17,3 +18,4 @@ class ExtractedTask:
     def __init__(self, task_name: str, mod: IRModule, target: Target, dispatched: list[IRModule], weight: int) -> None:
         self.task_name, self.mod, self.target = task_name, mod, target
         self.dispatched, self.weight = list(dispatched), int(weight)
+        self._model: Model | None = None  # that it was extracted from

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..autotvm.measure.models import Model
 from ..runtime.ndarray import NDArray, array
 from ..target import Target
 from .extracted_task import ExtractedTask
@@ -37,9 +38,13 @@ def extract_task_from_relay(
     bound = {name: value if isinstance(value, NDArray) else array(value) for name, value in (params or {}).items()}
     with target, PassContext(opt_level=opt_level, config=config, disabled_pass=disabled_pass):
         found = _ffi_api.ExtractTasks(mod, target, bound)
-    return [
+    tasks = [
         ExtractedTask(str(name), task, of, list(programs), int(weight)) for name, task, of, programs, weight in found
     ]
+    model = Model(mod, params, target)
+    for each in tasks:
+        each._model = model
+    return tasks
 
 
 def is_meta_schedule_enabled() -> bool:

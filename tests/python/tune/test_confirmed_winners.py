@@ -8,6 +8,7 @@ import pytest
 import tessera as tvm
 from tessera import auto_scheduler, autotvm, relay, te
 from tessera import meta_schedule as ms
+from tessera.autotvm.measure import models
 from tessera.autotvm.measure.build import Form
 from tessera.autotvm.measure.confirm import Outcome, beside_rule, left_to_rules, note_outcome
 from tessera.meta_schedule.testing import te_workload
@@ -166,3 +167,103 @@ def test_models_take_no_record_of_a_template_that_lost(tmp_path):
     assert autotvm.apply_history_best(log)._query_inside(CPU, task.workload) is not None
     note_outcome(log, str(task.workload), CPU, LOST)
     assert autotvm.apply_history_best(log)._query_inside(CPU, task.workload) is None
+
+
+# ---- whole models ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def speeds(monkeypatch):
+    """What comparisons of models say, one after the other; the sizes of what was compared."""
+    answers, asked = [], []
+
+    def is_model_faster(before, after):
+        asked.append(after)
+        return answers.pop(0)
+
+    monkeypatch.setattr(models, "is_model_faster", is_model_faster)
+    return answers, asked
+
+
+def test_kernels_that_gain_least_are_left_until_the_model_is_faster(speeds):
+    answers, asked = speeds
+    answers += [False, False, True]
+    left = []
+    gains = {"a": 1.0, "b": 5.0, "c": 3.0, "d": 2.0, "e": 4.0}
+    models.confirm_model(lambda: None, lambda: sorted(set(gains) - set(left)), gains, left.append)
+    assert asked == [["a", "b", "c", "d", "e"], ["b", "e"], ["b"]] and left == ["c", "d", "a", "e"]
+    models.confirm_model(lambda: pytest.fail("nothing to compare"), None, {}, left.append)
+
+
+def test_a_faster_model_wins_twice_and_by_more_than_a_percent(monkeypatch):
+    for rounds, is_faster in [([(1, 0.98), (1, 0.995)], True), ([(1, 0.98), (1, 1.01)], False), ([(1, 0.995)], False)]:
+        times = iter(rounds)
+        monkeypatch.setattr(models, "seconds_in_turns", lambda before, after, times=times: next(times))
+        assert models.is_model_faster(None, None) == is_faster
+
+
+def dense_model():
+    x = relay.var("x", shape=(16, 32))
+    return tvm.IRModule.from_expr(relay.Function([x], relay.nn.dense(x, relay.const(random(24, 32)))))
+
+
+def test_models_are_measured_in_turns():
+    with tvm.transform.PassContext(opt_level=3):
+        library = relay.build(dense_model(), CPU)
+    before, after = models.seconds_in_turns(library, library)
+    assert 0 < before < 1 and 0 < after < 1
+
+
+def test_meta_schedule_leaves_to_the_rules_what_makes_no_model_faster(tmp_path, speeds, monkeypatch):
+    answers, asked = speeds
+    answers.append(False)
+    monkeypatch.setattr(ms.confirm, "beside_rule", lambda *_: WON)
+    config = ms.TuneConfig(max_trials_global=2, num_trials_per_iter=2, strategy="replay_trace")
+    runner = ms.runner.LocalRunner(evaluator_config=QUICK)
+    (task,) = [each for each in ms.extract_task_from_relay(dense_model(), CPU) if "dense" in each.task_name]
+    database = ms.tune_extracted_tasks([task], config, str(tmp_path), runner=runner)
+    assert len(asked) == 1 and database.is_left_to_rules(ms.default_config.mod(task.dispatched[0]))
+    assert ms.database.JSONDatabase(work_dir=str(tmp_path)).is_left_to_rules(ms.default_config.mod(task.dispatched[0]))
+
+
+def test_the_auto_scheduler_leaves_to_the_rules_what_makes_no_model_faster(tmp_path, speeds, monkeypatch):
+    answers, asked = speeds
+    monkeypatch.setattr(auto_scheduler.confirm, "beside_rule", lambda *_: WON)
+    tasks, weights = auto_scheduler.extract_tasks(dense_model(), {}, CPU)
+    left = {(str(each.workload_key), str(each.target)) for each in tasks}
+    for is_faster in (True, False):
+        answers.append(is_faster)
+        log = str(tmp_path / f"{is_faster}.json")
+        tuner = auto_scheduler.TaskScheduler(tasks, weights, callbacks=[])
+        options = auto_scheduler.TuningOptions(
+            num_measure_trials=2 * len(tasks),
+            verbose=0,
+            runner=auto_scheduler.LocalRunner(number=1, min_repeat_ms=0),
+            measure_callbacks=[auto_scheduler.RecordToFile(log)],
+        )
+        tuner.tune(options, search_policy="sketch.random")
+        assert left_to_rules(log) == (set() if is_faster else left)
+    assert len(asked) == 2
+
+
+def test_a_record_of_autotvm_is_compared_as_it_changes_the_model(tmp_path, monkeypatch):
+    asked = []
+
+    def plans_beside_rule(primitive, plans, target, plan):
+        asked.append((primitive, plans))
+        return beside(primitive, plans, target, plan)
+
+    beside = autotvm.tuner.confirm.plans_beside_rule
+    monkeypatch.setattr(autotvm.tuner.confirm, "plans_beside_rule", plans_beside_rule)
+    x = relay.var("x", shape=(1, 16, 14, 14))
+    model = tvm.IRModule.from_expr(
+        relay.Function([x], relay.nn.conv2d(x, relay.const(random(32, 16, 3, 3)), padding=1))
+    )
+    (task,) = autotvm.task.extract_from_program(model, {}, CPU)
+    log = str(tmp_path / "log.json")
+    option = autotvm.measure_option(autotvm.LocalBuilder(), autotvm.LocalRunner(number=1, repeat=1))
+    autotvm.tuner.RandomTuner(task).tune(4, option, callbacks=[autotvm.callback.log_to_file(log)])
+    (line,) = Path(log + ".rules").read_text().splitlines()
+    outcome = json.loads(line)
+    assert outcome["workload"] == str(task.workload) and outcome["rule_seconds"] > 0 < outcome["found_seconds"]
+    assert len(asked) <= 1

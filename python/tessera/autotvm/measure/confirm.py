@@ -19,7 +19,15 @@ from ...tir import BufferStore, PrimFunc, stmt_functor
 from .build import Form, build_candidates
 from .measure import MeasureErrorNo
 
-__all__ = ["MeasurePlan", "Outcome", "beside_rule", "left_to_rules", "note_outcome", "rule_program"]
+__all__ = [
+    "MeasurePlan",
+    "Outcome",
+    "beside_rule",
+    "left_to_rules",
+    "note_outcome",
+    "plans_beside_rule",
+    "rule_program",
+]
 
 logger = logging.getLogger("autotvm")
 
@@ -34,6 +42,10 @@ class MeasurePlan(NamedTuple):
     number: int
     repeat: int
     min_repeat_ms: int
+
+    def timing(self) -> tuple[float, int, int, int]:
+        """Timeout, number, repeat and min_repeat_ms of a comparison: what is compared runs for a while."""
+        return (float(self.timeout), self.number, max(self.repeat, 3), max(self.min_repeat_ms, 20))
 
 
 class Outcome(NamedTuple):
@@ -90,16 +102,23 @@ def beside_rule(program: PrimFunc, form: Form, found: Any, target: Any, plan: Me
     if any(each.error for each in built):
         return None
     kind = int(getattr(target.kind, "device_type", 1))
-    problem, message, is_faster, rule_times, found_times = plan.core["in_turns"](
-        *paths, FUNCTION, float(plan.timeout), plan.number, max(plan.repeat, 3), max(plan.min_repeat_ms, 20), kind,
-        inputs, *args,
-    )  # fmt: skip
+    return _told(plan.core["in_turns"](*paths, FUNCTION, *plan.timing(), kind, inputs, *args))
+
+
+def _told(answer: Any) -> Outcome | None:
+    """What the core says of two kernels in turns; None where one of both does not run."""
+    problem, message, is_faster, rule_times, found_times = answer
     if int(problem) and int(problem) != MeasureErrorNo.WRONG_ANSWER:
         logger.debug("not compared with the rule's kernel: %s", message)
         return None
     if int(problem):
         logger.warning("what was found is wrong, the schedule rules' kernel is taken: %s", message)
     return Outcome(bool(is_faster), _median(rule_times), _median(found_times))
+
+
+def plans_beside_rule(primitive: Any, plans: Any, target: Any, plan: MeasurePlan) -> Outcome | None:
+    """Runs a kernel of a model by plans of schedule rules in turns with the same kernel as its rules plan it."""
+    return _told(plan.core["plans_in_turns"](primitive, target, plans, *plan.timing()))
 
 
 # ---- outcomes beside a log ---------------------------------------------------------------------------------------------

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ..._ffi.registry import get_global_func
 from .dispatcher import ApplyGraphBest, ApplyHistoryBest, DispatchContext
 from .relay_integration import workloads_of_call
 from .task import args_to_workload
 
-__all__ = ["context_with_records", "plans_of_context"]
+__all__ = ["PlannedKernel", "context_with_records", "planned_kernels", "plans_of_context"]
 
 logger = logging.getLogger("autotvm")
 
@@ -115,8 +116,21 @@ def _plans(decisions: Any, name: str, config: Any, lanes: int) -> list[Any] | No
     return out if is_moved else None
 
 
+class PlannedKernel(NamedTuple):
+    """A kernel of a model, the task whose record is about it, and the plans that this record means."""
+
+    primitive: Any
+    task: tuple[Any, ...]
+    plans: list[Any]
+
+
 def plans_of_context(mod: Any, params: Any, target: Any, context: Any) -> dict[str, list[Any]]:
-    """Plans by workload, as PassContext's `kernel.records` takes them, for the kernels of a model that records are about.
+    """Plans by workload, as PassContext's `kernel.records` takes them, for the kernels of a model that records are about."""
+    return {key: kernel.plans for key, kernel in planned_kernels(mod, params, target, context._query_inside).items()}
+
+
+def planned_kernels(mod: Any, params: Any, target: Any, query: Callable[[Any, Any], Any]) -> dict[str, PlannedKernel]:
+    """The kernels of a model that records are about, by workload; `query(target, task's workload)` gives a configuration or None.
 
     A record that does not fit its kernel is told in the log, and the rule plans that kernel.
     """
@@ -125,10 +139,11 @@ def plans_of_context(mod: Any, params: Any, target: Any, context: Any) -> dict[s
     tensors = {
         name: value if isinstance(value, nd.NDArray) else nd.array(value) for name, value in (params or {}).items()
     }
-    out: dict[str, list[Any]] = {}
+    out: dict[str, PlannedKernel] = {}
     for workload, kernel, primitive, decisions, lanes in get_global_func("tune.ModelKernels")(mod, tensors, target):
         for name, args in _workloads(primitive):
-            config = context._query_inside(target, args_to_workload(args, name))
+            task = args_to_workload(args, name)
+            config = query(target, task)
             if config is None or config.is_fallback:
                 continue
             plans = _plans(decisions, name, config, int(lanes))
@@ -136,7 +151,7 @@ def plans_of_context(mod: Any, params: Any, target: Any, context: Any) -> dict[s
             if plans is not None:
                 why = str(get_global_func("tune.WhyPlansDoNotFit")(primitive, target, plans))
             if not why and plans is not None:
-                out[str(workload)] = plans
+                out[str(workload)] = PlannedKernel(primitive, task, plans)
                 break
             logger.info("the record of %s does not fit the kernel %s: %s", name, kernel, why)
     return out

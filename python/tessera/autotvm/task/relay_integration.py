@@ -137,6 +137,7 @@ def extract_from_multiple_program(
     target, target_host = Target.canon_target_and_host(target, target_host)
     env = TaskExtractEnv.get()
     env.reset(None)
+    model_of: dict[Workload, tuple[Any, Any]] = {}
     if target.kind.name == "llvm":
         wanted = _wanted(ops)
         for mod, given in zip(mods, params):
@@ -145,10 +146,13 @@ def extract_from_multiple_program(
                     continue
                 for name, args in workloads_of_call(call):
                     env.add_task(name, args)
+                    model_of.setdefault(args_to_workload(args, name), (mod, given))
     out: list[Task] = []
     for name, args in env.get_tasks():
         try:
-            out.append(create(name, args=args, target=target, target_host=target_host))
+            task = create(name, args=args, target=target, target_host=target_host)
+            task._model = model_of.get(task.workload)
+            out.append(task)
         except (RuntimeError, ValueError, TypeError) as error:
             logger.warning("no task of %s: %s", args_to_workload(serialize_args(args), name), error)
     return out

@@ -128,6 +128,7 @@ class Task:
         self._workload: Any = None
         self.flop: Any = None
         self.target: Any = None
+        self._model: Any = None  # (mod, params) that it was extracted from
         self.target_host: Any = None
 
     @property
