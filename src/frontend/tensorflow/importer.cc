@@ -94,6 +94,8 @@ class Importer : public Importing {
   }
 
   Imported run();
+  /// Nodes that the outputs need and no converter takes, also in functions.
+  std::vector<UnsupportedNode> without_converter() const;
 
   Values call(const std::string& name, const Values& inputs) override;
   std::unordered_set<const Object*> visible_tensors() const override {
@@ -123,6 +125,8 @@ class Importer : public Importing {
   const std::string& target_layout() const override { return options_.layout; }
 
  private:
+  /// The wanted tensors: those of the last node where none are named.
+  std::vector<std::string> outputs() const;
   const NodeDef& node_of(const Scope& scope, std::string_view name) const {
     auto it = scope.body.nodes.find(name);
     if (it == scope.body.nodes.end())
@@ -145,11 +149,12 @@ class Importer : public Importing {
   Branches branches_of_input(Scope& scope, std::string_view input, int depth);
   const NodeDef* behind_identities(const Scope& scope, std::string_view input) const;
 
-  std::vector<UnsupportedNode> without_converter(const std::vector<std::string>& outputs) const;
 
   const GraphDef& graph_;
   const ImportOptions& options_;
-  std::vector<UnsupportedNode>* unsupported_;  // null: the first error ends the import
+  void reject(const NodeDef& node, const Error& error);
+
+  UnsupportedNodes unsupported_;  // false: the first error ends the import
   Body main_;
   std::unordered_map<std::string_view, Body> bodies_;
   std::unordered_map<std::string, Value> variables_;
@@ -227,6 +232,13 @@ const Values& Importer::results(Scope& scope, std::string_view name) {
         if (value.tensor.defined()) relay::typed(value.tensor);  // what does not fit is this node's fault
       scope.values[node.name] = std::move(values);
     } catch (Error& error) {
+      if (unsupported_) {
+        reject(node, error);
+        Value nothing;
+        nothing.is_rejected = true;
+        scope.values[node.name] = {nothing};
+        continue;
+      }
       if (error.message().find("\n  in node ") == std::string::npos)
         error << "\n  in node " << std::string(node.op) << " " << std::string(node.name);
       throw;
@@ -237,6 +249,8 @@ const Values& Importer::results(Scope& scope, std::string_view name) {
 
 Value Importer::tensor(Scope& scope, const TensorName& name) {
   const Values& values = results(scope, name.node);
+  if (values.size() == 1 && values[0].is_rejected)
+    throw Error(kFollowsUnsupported) << "the node \"" << std::string(name.node) << "\" is not known";
   size_t index = static_cast<size_t>(name.index);
   if (!name.output.empty()) {  // in a function, by the name of the result
     auto node = scope.body.nodes.find(name.node);
@@ -313,6 +327,7 @@ Values Importer::convert(Scope& scope, const NodeDef& node) {
   }
   const Row* row = find_row(node.op);
   if (!row && graph_.functions.count(node.op)) return call(std::string(node.op), inputs);
+  if (!row && unsupported_) throw Error(kFollowsUnsupported) << "no converter, which is listed beforehand";
   if (!row) throw Error(OpNotImplemented) << "the operator " << std::string(node.op) << " is not supported";
   Operation operation(*this, std::string(node.op), std::string(node.name), std::move(inputs), parse_attributes(node),
                       0);
@@ -354,12 +369,17 @@ Values Importer::call(const std::string& name, const Values& inputs) {
 
 // ---- the whole ------------------------------------------------------------------------------------------------------
 
-/// Nodes that the outputs need and no converter takes, also in functions.
-std::vector<UnsupportedNode> Importer::without_converter(const std::vector<std::string>& outputs) const {
+std::vector<std::string> Importer::outputs() const {
+  if (!options_.outputs.empty()) return options_.outputs;
+  return {std::string(graph_.nodes.back().name)};
+}
+
+std::vector<UnsupportedNode> Importer::without_converter() const {
   std::vector<UnsupportedNode> out;
   std::set<std::pair<const Body*, std::string_view>> seen;
   std::vector<std::pair<const Body*, std::string_view>> waiting;
-  for (const std::string& output : outputs) waiting.emplace_back(&main_, parse_name(output).node);
+  const std::vector<std::string> wanted = outputs();
+  for (const std::string& output : wanted) waiting.emplace_back(&main_, parse_name(output).node);
   while (!waiting.empty()) {
     auto [current, name] = waiting.back();
     waiting.pop_back();
@@ -395,7 +415,15 @@ std::vector<UnsupportedNode> Importer::without_converter(const std::vector<std::
   return out;
 }
 
-[[noreturn]] void reject(const std::vector<UnsupportedNode>& found) {
+void Importer::reject(const NodeDef& node, const Error& error) {
+  if (error.kind() == kFollowsUnsupported) return;
+  UnsupportedNode found;
+  found.op = node.op;
+  found.node = node.name;
+  unsupported_.add(std::move(found), error);
+}
+
+[[noreturn]] void reject_all(const std::vector<UnsupportedNode>& found) {
   std::set<std::string> names;
   for (const UnsupportedNode& node : found) names.insert(node.op);
   Error error(OpNotImplemented);
@@ -407,15 +435,10 @@ std::vector<UnsupportedNode> Importer::without_converter(const std::vector<std::
 }
 
 Imported Importer::run() {
-  std::vector<std::string> outputs = options_.outputs;
-  const bool takes_last = outputs.empty();
-  if (takes_last) outputs.emplace_back(graph_.nodes.back().name);
-  std::vector<UnsupportedNode> found = without_converter(outputs);
-  if (unsupported_) {
-    *unsupported_ = found;
-    if (!found.empty()) return {};
-  }
-  if (!found.empty()) reject(found);
+  const std::vector<std::string> outputs = this->outputs();
+  const bool takes_last = options_.outputs.empty();
+  if (!unsupported_)
+    if (std::vector<UnsupportedNode> found = without_converter(); !found.empty()) reject_all(found);
   Scope scope{main_, nullptr, {}, {}, {}};
   Array<Expr> results_of;
   Array<String> names;
@@ -427,6 +450,8 @@ Imported Importer::run() {
   };
   for (const std::string& output : outputs) {
     TensorName name = parse_name(output);
+    if (unsupported_) results(scope, name.node);
+    if (unsupported_ && !unsupported_.empty()) continue;
     if (takes_last) {
       const Values& all = results(scope, name.node);
       for (size_t i = 0; i < all.size(); ++i) add(all[i], all.size() == 1 ? output : output + ":" + std::to_string(i));
@@ -434,6 +459,7 @@ Imported Importer::run() {
       add(tensor(scope, name), output);
     }
   }
+  if (unsupported_ && !unsupported_.empty()) return {};
   if (results_of.empty())
     throw Error(ValueError) << "the node \"" << outputs[0] << "\" has no results; name the outputs";
   Imported out;
@@ -618,6 +644,7 @@ Imported import_graph(const GraphDef& graph, const ImportOptions& options) {
 
 Survey survey_graph(const GraphDef& graph, const ImportOptions& options) {
   Survey out;
+  out.unsupported = Importer(graph, options, nullptr).without_converter();
   out.imported = Importer(graph, options, &out.unsupported).run();
   return out;
 }

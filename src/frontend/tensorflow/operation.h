@@ -27,6 +27,7 @@ struct Value {
   std::shared_ptr<const List> list;
   std::shared_ptr<const std::vector<std::string>> texts;  // strings exist only while importing
   std::string resource;                                   // the name of a variable
+  bool is_rejected = false;  // while unsupported nodes are collected: it only stands for what a rejected node makes
 
   Value() = default;
   Value(Expr expr) : tensor(std::move(expr)) {}

@@ -151,6 +151,12 @@ def test_unsupported_nodes_of_other_formats_are_listed_too(tmp_path):
     )
     found = {row["operator"]: row["reason"] for row in facts(graph, code=1)["unsupported"]}
     assert found == dict.fromkeys(["Softmix", "AvgPall"], "the operator is not supported")
+    graph.write_bytes((tiny / "network.pb").read_bytes().replace(b"Softmax", b"Softmix").replace(b"SAME", b"SOME"))
+    found = {row["operator"]: row["reason"] for row in facts(graph, code=1)["unsupported"]}
+    assert found == {
+        "Softmix": "the operator is not supported",
+        "Conv2D": "the padding SOME",
+    }  # what follows is not known
     folder = tmp_path / "model"
     shutil.copytree(tiny / "recurrent.saved_model", folder)
     saved = folder / "saved_model.pb"
