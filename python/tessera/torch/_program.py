@@ -11,12 +11,13 @@ import torch
 
 from .._ffi.registry import get_global_func
 from ..model import compile as compile_model
+from ..relay.frontend._torch.strides import dense_order
 from ..runtime import ndarray as nd
 from ..runtime.ndarray import NDArray
 from ..runtime.object_generic import convert
 from ._fallback import warn_of
 from ._results import Results
-from ._tensors import dense_order, ndarray_of
+from ._tensors import ndarray_of
 from ._written import import_graph, number_dtype
 
 #: Layers that share a graph have a program for each one's weights.

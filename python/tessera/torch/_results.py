@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
+from ..relay.frontend._torch.strides import dense_order, inverse
 from ..runtime.ndarray import NDArray
-from ._tensors import dense_order, inverse, torch_of
+from ._tensors import torch_of
 
 
 class Results:

@@ -13,8 +13,8 @@ from .._ffi.registry import get_global_func
 from ..ir.module import IRModule
 from ..relay.frontend._torch.fx import FxReader, bind_symbols, shape_of_value
 from ..relay.frontend._torch.graph import GraphWriter, literal
+from ..relay.frontend._torch.strides import dense_order, inverse
 from ..relay.frontend.pytorch import import_written
-from ._tensors import dense_order, inverse
 
 
 def written_graph(

@@ -17,7 +17,7 @@ struct Graph;
 /// What a node is given for one parameter of its operator.
 struct Argument {
   enum Kind { Absent, Bool, Int, Float, Text, Name, List, Weight, Block } kind = Absent;
-  int64_t integer = 0;  // of an Int or Bool
+  int64_t integer = 0;  // of an Int or Bool; 1 of a Weight of pairs that are complex numbers
   double real = 0;
   std::string text;  // of a Text; a value's name; a weight's
   std::vector<Argument> items;

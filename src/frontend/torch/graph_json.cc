@@ -5,7 +5,8 @@
 //   GRAPH: {"inputs": ["x"], "nodes": [NODE], "outputs": [ARGUMENT]}
 //   NODE: {"op": "aten::add", "overload": "Tensor", "label": "..", "args": [["self", ARGUMENT]], "results": [RESULT],
 //          "blocks": [GRAPH]}
-//   ARGUMENT: null, true, 1, 1.5, [ARGUMENT], {"name": value}, {"text": ".."}, {"weight": ".."}, {"real": "inf"}, {"block": GRAPH}
+//   ARGUMENT: null, true, 1, 1.5, [ARGUMENT], {"name": value}, {"text": ".."}, {"weight": ".."}, {"complex": "..", a weight of pairs},
+//             {"real": "inf"}, {"block": GRAPH}
 //   RESULT: "name" or [RESULT]
 
 #include "base/stack.h"
@@ -97,12 +98,16 @@ class GraphReader {
       out->block = graph(block);
       return;
     }
-    constexpr std::pair<const char*, Argument::Kind> kinds[] = {
-        {"name", Argument::Name}, {"text", Argument::Text}, {"weight", Argument::Weight}, {"real", Argument::Float}};
+    constexpr std::pair<const char*, Argument::Kind> kinds[] = {{"name", Argument::Name},
+                                                                {"text", Argument::Text},
+                                                                {"weight", Argument::Weight},
+                                                                {"complex", Argument::Weight},
+                                                                {"real", Argument::Float}};
     for (const auto& [key, kind] : kinds)
       if (ObjectRef text = find_entry(from, key)) {
         out->kind = kind;
         out->text = text_in(text, key);
+        out->integer = std::string_view(key) == "complex";
         if (kind == Argument::Float)
           out->real = out->text == "inf" ? INFINITY : out->text == "-inf" ? -INFINITY : std::nan("");
         return;

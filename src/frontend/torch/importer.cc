@@ -35,11 +35,11 @@ constexpr int64_t kMaxOutputs = 100'000;
 const std::unordered_map<std::string, Converter>& converters() {
   static const std::unordered_map<std::string, Converter> table = [] {
     std::unordered_map<std::string, Converter> out;
-    for (auto family :
-         {activation_rows,  attention_rows, complex_rows,   conv_rows,      control_rows,       create_rows,
-          elementwise_rows, index_rows,     linear_rows,    loss_rows,      normalization_rows, number_rows,
-          pad_rows,         pool_rows,      quantized_rows, recurrent_rows, reduction_rows,     resize_rows,
-          scatter_rows,     shape_rows,     signal_rows,    slice_rows,     sort_rows,          vision_rows})
+    for (auto family : {activation_rows,  attention_rows, complex_rows, conv_rows,  control_rows,   create_rows,
+                        elementwise_rows, index_rows,     linear_rows,  list_rows,  loss_rows,      normalization_rows,
+                        number_rows,      packed_rows,    pad_rows,     pool_rows,  quantized_rows, recurrent_rows,
+                        reduction_rows,   resize_rows,    scatter_rows, shape_rows, signal_rows,    slice_rows,
+                        sort_rows,        strided_rows,   vision_rows})
       for (const Row& row : family()) out[row.op] = row.convert;
     return out;
   }();
@@ -111,6 +111,9 @@ void add_results(const Value& value, const Operation& in, Array<Expr>* out) {
   if (value.is_absent()) return;
   if (static_cast<int64_t>(out->size()) > kMaxOutputs) throw Error(ValueError) << "the program has too many outputs";
   if (value.kind == Value::Text) throw Error(OpNotImplemented) << "an output is a text";
+  if (value.kind == Value::Rows)
+    throw Error(OpNotImplemented) << "an output is a list whose length a run decides; stack it in the program";
+  if (value.is_complex) throw Error(OpNotImplemented) << "an output has complex numbers; give torch.view_as_real of it";
   if (value.kind == Value::List || value.kind == Value::Dict) {
     const bool is_dict = value.kind == Value::Dict;
     for (size_t i = is_dict ? 1 : 0; i < value.items->size(); i += is_dict ? 2 : 1)
@@ -158,7 +161,9 @@ Importer::Importer(const Program& program, const ImportOptions& options, std::ve
       unsupported_(unsupported),
       names_extents_(names_extents),
       params_(program.params.begin(), program.params.end()) {
-  for_each_node(program.graph, [&](const Node& node) { changes_in_place_ |= is_in_place(node.op); });
+  for_each_node(program.graph, [&](const Node& node) {
+    changes_in_place_ |= is_in_place(node.op) || node.op == "aten::as_strided";  // which asks how memory is laid out
+  });
 }
 
 relay::Var Importer::input_var(const Input& input, Map<String, Array<String>>* dims) {
@@ -228,7 +233,11 @@ Value Importer::value_of(const Argument& argument, const Scope& scope) {
     case Argument::Int: return Value::of(argument.integer);
     case Argument::Float: return Value::of(argument.real);
     case Argument::Text: return Value::of(argument.text);
-    case Argument::Weight: return weight(argument.text);
+    case Argument::Weight: {
+      Value out = weight(argument.text);
+      out.is_complex = argument.integer != 0;
+      return out;
+    }
     case Argument::Name: {
       const Value& out = scope.find(argument.text);
       if (out.follows_unsupported)
@@ -337,9 +346,18 @@ void Importer::change_in_place(const Operation::Args& args, Values& values) cons
   if (auto *was = type.as<TensorTypeNode>(), *is = relay::type_of(now).as<TensorTypeNode>();
       was && is && was->dtype != is->dtype)
     now = relay::cast(now, was->dtype);  // a tensor keeps its element type
-  for (std::shared_ptr<Cell> at = cell; at && journal; at = at->base) journal->emplace_back(at, at->get());
-  cell->set(now);
+  change(cell, now);
   values[0].cell = cell;  // the result is the tensor itself, for the next operator that changes it
+}
+
+void Importer::change(const std::shared_ptr<Cell>& cell, const Expr& now) const {
+  for (std::shared_ptr<Cell> at = cell; at && journal; at = at->base) journal->tensors.emplace_back(at, at->get());
+  cell->set(now);
+}
+
+Values& Importer::change(const Value& list) const {
+  if (journal) journal->lists.emplace_back(list.items, *list.items);
+  return *list.items;
 }
 
 Value Importer::view_of(const Value& base, const ViewOf& view) const {
@@ -354,15 +372,17 @@ Value Importer::view_of(const Value& base, const ViewOf& view) const {
   return out;
 }
 
-std::unordered_set<const Object*> Importer::visible_tensors() const {
-  std::unordered_set<const Object*> out;
-  if (scope_)
-    scope_->for_each([&](const Value& value) {
-      if (value.cell) out.insert(value.expr().get());
-      if (value.items)
-        for (const Value& item : *value.items)
-          if (item.cell) out.insert(item.expr().get());
-    });
+Visible Importer::visible() const {
+  Visible out;
+  std::function<void(const Value&)> add = [&](const Value& value) {
+    if (value.cell) {
+      out.tensors.insert(value.expr().get());
+      for (const Cell* at = value.cell.get(); at; at = at->base.get()) out.cells.insert(at);
+    }
+    if (value.items && out.lists.insert(value.items.get()).second)
+      for (const Value& item : *value.items) on_enough_stack([&] { add(item); });
+  };
+  if (scope_) scope_->for_each(add);
   return out;
 }
 
@@ -412,7 +432,7 @@ Values Importer::by_custom(const PackedFunc& convert, const Operation& operation
   Array<ObjectRef> inputs, types;
   for (const auto& [_, value] : operation.args()) {
     inputs.push_back(object_of(value));
-    constexpr const char* kTypes[] = {"", "", "bool", "int", "float", "str", "List", "Dict"};
+    constexpr const char* kTypes[] = {"", "", "bool", "int", "float", "str", "List", "Dict", "List", ""};
     types.push_back(value.is_tensor() ? String(operation.dtype(value.expr()).str()) : String(kTypes[value.kind]));
   }
   ObjectRef given = convert(inputs, types).to<ObjectRef>();

@@ -27,6 +27,7 @@ struct Cell {
 
   Expr now;
   int64_t version = 0;
+  bool is_copied = false;      // a list of rows has a copy, which would not see a change
   std::shared_ptr<Cell> base;  // of a view
   int64_t seen = 0;            // the version of the base that `now` was made from
   std::function<Expr(const Expr& base)> read;
@@ -42,16 +43,24 @@ struct Quantized {
   int axis = -1;  // -1: one scale for all
 };
 
-/// What a name stands for. Numbers that a run decides are tensors without dimensions.
+/// Sequences one behind the other, step by step, as packed sequences have them: what they are of.
+struct Packed {
+  Expr padded;   // (steps, batch, ...)
+  Expr lengths;  // (batch,), int64
+};
+
+/// What a name stands for. Numbers that a run decides are tensors without dimensions. Rows are the only item of a list whose length
+/// a run decides (lists.h). Nobody looks at what is Uninitialized.
 struct Value {
-  enum Kind { Absent, Tensor, Bool, Int, Float, Text, List, Dict } kind = Absent;
+  enum Kind { Absent, Tensor, Bool, Int, Float, Text, List, Dict, Rows, Uninitialized } kind = Absent;
   std::shared_ptr<Cell> cell;
   int64_t integer = 0;  // of a known Int or Bool
   double real = 0;
   std::string text;
   std::shared_ptr<std::vector<Value>> items;  // of a Dict: keys and values in turn
   std::shared_ptr<const Quantized> quantized;
-  bool is_complex = false;  // a last dimension has real and imaginary parts
+  std::shared_ptr<const Packed> packed;  // of the data and the batch sizes of packed sequences
+  bool is_complex = false;               // a last dimension has real and imaginary parts
   bool follows_unsupported =
       false;  // while unsupported nodes are collected: it only stands for what a rejected node makes
 
@@ -73,6 +82,12 @@ struct Value {
   Expr expr() const { return cell ? cell->get() : Expr(); }
 };
 using Values = std::vector<Value>;
+
+/// Tensors, and lists and dictionaries, that were changed, with what they were.
+struct Journal {
+  std::vector<std::pair<std::shared_ptr<Cell>, Expr>> tensors;
+  std::vector<std::pair<std::shared_ptr<Values>, Values>> lists;
+};
 
 class Importer;
 
@@ -159,9 +174,11 @@ Rows create_rows();
 Rows elementwise_rows();
 Rows index_rows();
 Rows linear_rows();
+Rows list_rows();
 Rows loss_rows();
 Rows normalization_rows();
 Rows number_rows();
+Rows packed_rows();
 Rows pad_rows();
 Rows pool_rows();
 Rows quantized_rows();
@@ -173,6 +190,7 @@ Rows shape_rows();
 Rows signal_rows();
 Rows slice_rows();
 Rows sort_rows();
+Rows strided_rows();
 Rows vision_rows();
 
 /// The converter of an operator, in-place forms by the plain one's; null where there is none.

@@ -1,4 +1,5 @@
 #include "frontend/common/parts.h"
+#include "frontend/torch/lists.h"
 #include "frontend/torch/scope.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -21,6 +22,9 @@ Expr Cell::get() {
 }
 
 void Cell::set(const Expr& value) {
+  if (is_copied)
+    throw Error(OpNotImplemented)
+        << "a tensor is changed in place that a list has whose length a run decides; append a clone";
   if (base) {
     if (!write) throw Error(OpNotImplemented) << "a tensor is changed through a view whose elements are not its alone";
     base->set(write(base->get(), value));
@@ -114,6 +118,7 @@ std::string Operation::text(std::string_view name, std::string otherwise) const 
 
 const std::vector<Value>& Operation::items_of(const Value& value, const char* what) const {
   if (value.kind != Value::List) invalid(std::string(what) + " is no list");
+  if (has_rows(value)) unsupported(std::string(what) + ": a list whose length a run decides");
   return *value.items;
 }
 const std::vector<Value>& Operation::items(std::string_view name) const {

@@ -122,11 +122,12 @@ void mark(Value& value, const Quantization& by, DataType dtype, const Operation&
 
 }  // namespace
 
+bool only_moves(std::string_view name) { return is_one_of(name, kMoves); }
+
 Values convert_any(Operation& in, const Converter& convert) {
   const std::string name = in.name();
   if (!in.node().op.starts_with("aten::") || is_one_of(name, kOwn)) return convert(in);
-  for (const auto& [_, value] : in.args())
-    if (value.is_complex) return convert_complex(in);
+  if (has_complex(in)) return convert_complex(in, convert);
   const Value* first = nullptr;
   auto look_at = [&](const Value& value) {
     if (!first && value.quantized) first = &value;
@@ -139,7 +140,7 @@ Values convert_any(Operation& in, const Converter& convert) {
   }
   if (!first) return convert(in);
   const DataType dtype = in.dtype(first->expr());
-  if (is_one_of(name, kMoves)) {
+  if (only_moves(name)) {
     Quantization by = first->quantized;
     Values out = convert(in);
     for (Value& value : out) mark(value, by, dtype, in);

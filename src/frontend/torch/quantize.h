@@ -23,7 +23,10 @@ std::pair<double, double> range_of(DataType dtype);
 /// Runs a converter of floats on what may be quantised or complex. What moves elements moves the integers; everything else computes floats, which
 /// become integers of the first quantised argument's scale, or of the fixed one that PyTorch gives a sigmoid and its like.
 Values convert_any(Operation& in, const Converter& convert);
-/// An operator that is given complex numbers.
-Values convert_complex(Operation& in);
+/// Whether elements are only moved, copied or repeated.
+bool only_moves(std::string_view name);
+/// An operator that is given complex numbers (ops/complex.cc).
+bool has_complex(const Operation& in);
+Values convert_complex(Operation& in, const Converter& convert);
 
 }  // namespace tessera::torch

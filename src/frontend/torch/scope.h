@@ -27,6 +27,13 @@ struct ViewOf {
   std::optional<Ints> strides = std::nullopt;
 };
 
+/// Tensors as they are now, the cells that hold them, and lists and dictionaries.
+struct Visible {
+  std::unordered_set<const Object*> tensors;
+  std::unordered_set<const Cell*> cells;
+  std::unordered_set<const Values*> lists;
+};
+
 class Importer {
  public:
   Importer(const Program& program, const ImportOptions& options, std::vector<UnsupportedNode>* unsupported = nullptr,
@@ -35,16 +42,18 @@ class Importer {
 
   const ImportOptions& options() const { return options_; }
   Values import_graph(const Graph& graph, const Values& inputs, const Scope& outer);
-  /// The tensors that the node being imported, and graphs inside it, can see by name.
-  std::unordered_set<const Object*> visible_tensors() const;
+  /// What the node being imported, and graphs inside it, can see by name.
+  Visible visible() const;
   /// A view of a tensor; of a program that changes nothing in place, a tensor like any other.
   Value view_of(const Value& base, const ViewOf& view) const;
   bool changes_in_place() const { return changes_in_place_; }
   /// An input and its axis of this extent, where it is that of one.
   std::optional<std::pair<Expr, int>> input_of(const PrimExpr& extent) const;
-  /// Tensors that were changed in place, with what they were, since the journal began; null: nobody writes one.
-  using Journal = std::vector<std::pair<std::shared_ptr<Cell>, Expr>>;
-  Journal* journal = nullptr;
+  /// Changes a tensor, and those it is a part of; the journal notes what they were.
+  void change(const std::shared_ptr<Cell>& cell, const Expr& now) const;
+  /// The items of a list or dictionary, to be changed; the journal notes what they were.
+  Values& change(const Value& list) const;
+  Journal* journal = nullptr;  // null: nobody writes one
 
  private:
   friend class Operation;

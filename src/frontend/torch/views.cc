@@ -4,6 +4,7 @@
 
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
+#include "frontend/torch/small_constants.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 
@@ -12,18 +13,24 @@ namespace {
 
 using namespace relay;  // NOLINT: makers of calls
 
-Expr in_range(const NodeContext& in, const Expr& x, int axis, const Range& range) {
-  if (as_int(in.shape(x)[static_cast<size_t>(axis)])) return slice(x, axis, range.begin, range.end, range.step);
-  return onnx::apply(in, "Slice",
-                     {x, make_ints({range.begin}), make_ints({range.end}), make_ints({axis}), make_ints({range.step})});
-}
-
 /// With bounds from 0 to the extent.
 Range bounded(const Range& range, int64_t extent) {
   auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + extent : at, 0, extent); };
   Range out{bound(range.begin), bound(range.end), range.step};
   out.end = std::max(out.begin, out.end);
   return out;
+}
+
+Expr in_range(const NodeContext& in, const Expr& x, int axis, const Range& range) {
+  if (const int64_t* extent = as_int(in.shape(x)[static_cast<size_t>(axis)])) {
+    const Range own = bounded(range, *extent);
+    if (range.step == 1)
+      if (std::optional<NDArray> known = small_constant(x))
+        return make_constant(part_of(*known, axis, own.begin, own.end));
+    return slice(x, axis, range.begin, range.end, range.step);
+  }
+  return onnx::apply(in, "Slice",
+                     {x, make_ints({range.begin}), make_ints({range.end}), make_ints({axis}), make_ints({range.step})});
 }
 
 Ints contiguous_strides(const Ints& shape) {
@@ -40,6 +47,12 @@ Expr with_range(const NodeContext& in, const Expr& base, const Expr& value, int 
   const int64_t* extent = as_int(in.shape(base)[static_cast<size_t>(axis)]);
   if (range.step == 1) {
     Range own = extent ? bounded(range, *extent) : range;
+    if (extent) {
+      std::optional<NDArray> whole = small_constant(base), written = small_constant(part);
+      if (whole && written && (*written).shape()[static_cast<size_t>(axis)] == own.end - own.begin &&
+          in.fixed_shape(in_range(in, base, axis, own)) == in.fixed_shape(part))
+        return make_constant(with_part(*whole, *written, axis, own.begin));
+    }
     Array<Expr> parts;
     if (own.begin != 0) parts.push_back(in_range(in, base, axis, {0, own.begin}));
     parts.push_back(part);
@@ -83,6 +96,42 @@ Value element_of(Operation& in, const Value& base, int axis, int64_t index) {
   std::optional<Ints> strides = strides_of(in, base);
   if (strides) strides->erase(strides->begin() + axis);
   return in.importer().view_of(base, {there, back, strides});
+}
+
+Value element_at_run_time(Operation& in, const Value& base, int axis, const Expr& index) {
+  Expr zero = make_scalar(0, DataType::Int(64)), wide = cast_if_needed(in, index, DataType::Int(64));
+  Expr at = where(less(wide, zero), add(wide, extent_at_run_time(in, base.expr(), axis)), wide);
+  auto context = std::make_shared<TitledNode>(in.title());
+  auto write = [=](const Expr& x, const Expr& value) {
+    Expr numbers = onnx::apply(*context, "Range",
+                               {zero, extent_at_run_time(*context, x, axis), make_scalar(1, DataType::Int(64))});
+    Expr is_there = equal(numbers, at);
+    const int behind = static_cast<int>(context->rank(x)) - axis - 1;
+    if (behind > 0) is_there = expand_dims(is_there, 1, behind);
+    return where(is_there, expand_dims(cast_if_needed(*context, value, context->dtype(x)), axis), x);
+  };
+  return in.importer().view_of(base, {[=](const Expr& x) { return take(x, at, axis); }, write});
+}
+
+Value range_at_run_time(Operation& in, const Value& base, int axis, const Expr& begin, const Expr& end, int64_t step) {
+  auto context = std::make_shared<TitledNode>(in.title());
+  auto part = [=](const Expr& x, const Expr& from, const Expr& to, int64_t by) {
+    return onnx::apply(*context, "Slice", {x, from, to, make_ints({axis}), make_ints({by})});
+  };
+  auto read = [=](const Expr& x) { return part(x, begin, end, step); };
+  auto write = [=](const Expr& x, const Expr& value) {
+    if (step != 1) context->unsupported("writing in steps between bounds that a run decides");
+    // The bounds as they are taken: from 0 to the extent, the end not before the beginning.
+    Expr extent = reshape(extent_at_run_time(*context, x, axis), int_array({1})), none = make_ints({0});
+    auto bound = [&](const Expr& at) {
+      return minimum(maximum(where(less(at, none), add(at, extent), at), none), extent);
+    };
+    Expr from = bound(begin), to = maximum(bound(end), from);
+    Expr cast = cast_if_needed(*context, value, context->dtype(x));
+    Expr whole = concatenate({part(x, none, from, 1), cast, part(x, to, extent, 1)}, axis);
+    return onnx::apply(*context, "Reshape", {whole, shape_at_run_time(x)});
+  };
+  return in.importer().view_of(base, {read, write});
 }
 
 std::vector<Value> elements_of(Operation& in, const Value& base, int axis, const char* what) {

@@ -13,6 +13,10 @@ struct Range {
 Value range_of(Operation& in, const Value& base, int axis, const Range& range);
 /// One element of an axis, which goes away.
 Value element_of(Operation& in, const Value& base, int axis, int64_t index);
+/// The same where a run decides the index, a number without dimensions that counts from the end where it is negative.
+Value element_at_run_time(Operation& in, const Value& base, int axis, const Expr& index);
+/// And elements [begin, end) in steps, each a tensor of one integer.
+Value range_at_run_time(Operation& in, const Value& base, int axis, const Expr& begin, const Expr& end, int64_t step);
 /// All elements of an axis of fixed extent, each without it.
 std::vector<Value> elements_of(Operation& in, const Value& base, int axis, const char* what);
 /// `base` with a range of an axis replaced.

@@ -53,8 +53,95 @@ def test_complex_numbers_are_pairs():
     got = answers({"x": x, "y": y}, nodes, "out")
     np.testing.assert_allclose(got, np.stack([want.real, want.imag], -1), rtol=1e-5, atol=1e-6)
     nodes[2] = node("aten::exp", "c", self="a")
+    want = np.exp(x[..., 0] + 1j * x[..., 1])
+    got = answers({"x": x, "y": y}, nodes, "out")
+    np.testing.assert_allclose(got, np.stack([want.real, want.imag], -1), rtol=1e-5, atol=1e-6)
+    nodes[2] = node("aten::atanh", "c", self="a")
     with pytest.raises(OpNotImplemented, match="complex numbers"):
         answers({"x": x, "y": y}, nodes, "out")
+
+
+def loop(body: list[dict[str, Any]], ends: list[Any], **states: str) -> dict[str, Any]:
+    """A loop over the rows of `x`; `body` has the index `i` and states by their names."""
+    args = [["count", {"name": "rows"}], ["start", True], *([name, {"name": given}] for name, given in states.items())]
+    graph = {"inputs": ["i", *states], "nodes": body, "outputs": [True, *({"name": end} for end in ends)]}
+    return {"op": "prim::Loop", "args": args, "results": [f"{name}.last" for name in states], "blocks": [graph]}
+
+
+def test_a_loop_of_unknown_length_fills_a_list_and_changes_a_tensor_around_it():
+    x = rng.standard_normal((70, 3)).astype("float32")
+    body = [
+        node("aten::select", "row", self="x", dim=0, index="i"),
+        node("aten::add_", "changed", self="total", other="row"),
+        node("aten::clone", "copy", self="changed"),
+        node("aten::append", "list.same", self="list", el="copy"),
+        node("aten::select", "place", self="out", dim=0, index="i"),
+        node("aten::copy_", "written", self="place", src="copy"),
+    ]
+    nodes = [
+        node("aten::size", "rows", self="x", dim=0),
+        {"op": "prim::ListConstruct", "args": [], "results": ["list"]},
+        node("aten::zeros", "total", size=[3]),
+        node("aten::zeros_like", "out", self="x"),
+        loop(body, []),
+        node("aten::stack", "stacked", tensors="list", dim=0),
+        node("aten::add", "both", self="stacked", other="out"),
+        node("aten::add", "all", self="both", other="total"),
+    ]
+    sums = np.cumsum(x, 0)
+    np.testing.assert_allclose(answers({"x": x}, nodes, "all"), 2 * sums + sums[-1], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_branch_of_unknown_condition_changes_a_view_and_the_length_of_a_list(sign):
+    x = sign * rng.uniform(1, 2, (2, 3)).astype("float32")
+    yes = [node("aten::mul_", "a", self="row", other=3), node("aten::append", "b", self="list", el="x")]
+    sides = [{"inputs": [], "nodes": nodes, "outputs": []} for nodes in (yes, [])]
+    nodes = [
+        node("aten::clone", "y", self="x"),
+        node("aten::select", "row", self="y", dim=0, index=0),
+        {"op": "prim::ListConstruct", "args": [["0", {"name": "y"}]], "results": ["list"]},
+        node("aten::sum", "total", self="x"),
+        node("aten::gt", "is_positive", self="total", other=0),
+        {"op": "prim::If", "args": [["0", {"name": "is_positive"}]], "results": [], "blocks": sides},
+        node("aten::cat", "parts", tensors="list", dim=0),
+        node("aten::cat", "out", tensors=["y", "parts"], dim=0),
+    ]
+    changed = np.concatenate([x[:1] * (3 if sign > 0 else 1), x[1:]])
+    parts = [changed, x] if sign > 0 else [x]  # the list has the tensor itself
+    np.testing.assert_allclose(answers({"x": x}, nodes, "out"), np.concatenate([changed, *parts]), rtol=1e-6)
+
+
+def test_masks_written_part_by_part_are_computed_while_importing():
+    x = rng.standard_normal((16, 16)).astype("float32")
+    nodes, mask = [node("aten::zeros", "mask0", size=[16, 16])], np.zeros((16, 16), "float32")
+    for i in range(12):
+        nodes += [
+            node("aten::slice", f"rows{i}", self=f"mask{i}", dim=0, start=i, end=i + 4),
+            node("aten::slice", f"part{i}", self=f"rows{i}", dim=1, start=12 - i, end=16),
+            node("aten::fill", f"filled{i}", self=f"part{i}", value=i),
+            node("aten::slice_scatter", f"row{i}", self=f"rows{i}", src=f"filled{i}", dim=1, start=12 - i, end=16),
+            node("aten::slice_scatter", f"mask{i + 1}", self=f"mask{i}", src=f"row{i}", dim=0, start=i, end=i + 4),
+        ]
+        mask[i : i + 4, 12 - i : 16] = i
+    nodes.append(node("aten::mul", "out", self="x", other="mask12"))
+    np.testing.assert_array_equal(answers({"x": x}, nodes, "out"), x * mask)
+
+
+def test_elements_by_strides():
+    x = rng.standard_normal((4, 6)).astype("float32")
+    nodes = [
+        node("aten::clone", "y", self="x"),
+        node("aten::as_strided", "part", self="y", size=[3], stride=[7], storage_offset=1),
+        node("aten::mul_", "changed", self="part", other=2),
+        node("aten::as_strided", "out", self="y", size=[6, 4], stride=[1, 6]),
+    ]
+    want = x.copy()
+    want.ravel()[[1, 8, 15]] *= 2
+    np.testing.assert_array_equal(answers({"x": x}, nodes, "out"), want.T)
+    nodes[1] = node("aten::as_strided", "part", self="y", size=[3], stride=[12], storage_offset=1)
+    with pytest.raises(ValueError, match="the view reaches element 25 of 24"):
+        answers({"x": x}, nodes, "out")
 
 
 def test_a_quantised_layer_adds_up_integers():

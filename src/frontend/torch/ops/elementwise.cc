@@ -2,7 +2,9 @@
 
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
+#include "frontend/torch/lists.h"
 #include "frontend/torch/promote.h"
+#include "frontend/torch/scope.h"
 #include "ir/prim/ops.h"
 #include "relay/attrs/transform.h"
 #include "relay/inspect.h"
@@ -113,9 +115,11 @@ Expr times_alpha(Operation& in, const Expr& x, DataType dtype) {
 Values added(Operation& in, const char* op) {
   Value a = in.value(0), b = in.value(1);
   if (a.kind == Value::List && b.kind == Value::List) {
-    std::vector<Value> items = *a.items;
-    items.insert(items.end(), b.items->begin(), b.items->end());
-    return {Value::of(std::move(items))};
+    if (is_in_place(in.node().op)) return {extended_list(in, a, b)};
+    Value out = a;
+    out.items = std::make_shared<std::vector<Value>>(*a.items);
+    if (has_rows(a)) out = list_of_rows((*a.items)[0].expr(), item_kind(in, a, Value()));
+    return {extended_list(in, out, b)};
   }
   if (a.kind == Value::Text && b.kind == Value::Text) return {Value::of(a.text + b.text)};
   if (a.is_number() && b.is_number() && !in.has("alpha")) return {of_numbers(in, op, a, b)};

@@ -143,7 +143,12 @@ Values indexed(Operation& in) {
 Values one_hot_of(Operation& in) {
   Expr x = in[0];
   const int64_t classes = in.integer("num_classes", -1);
-  if (classes < 1) in.unsupported("one_hot without num_classes: the extent of its result is in the data");
+  if (classes < 1) {  // as many as the greatest number asks for, which a run decides
+    const DataType number = DataType::Int(64);
+    Expr count = add(reduce("max", cast_if_needed(in, x, number), nullptr), make_scalar(1, number));
+    Expr all = call_op("dyn.iota", {count});
+    return {cast(equal(expand_dims(cast_if_needed(in, x, number), static_cast<int>(in.rank(x))), all), number)};
+  }
   return {onnx::apply(in, "OneHot", {x, make_ints({classes}), make_ints({0, 1})}, {{"axis", -1}})};
 }
 

@@ -1,8 +1,7 @@
-// Numbers, lists, dictionaries and texts of the program itself: what TorchScript computes beside tensors.
+// Numbers of the program itself, which TorchScript computes beside tensors.
 
 #include "frontend/common/parts.h"
 #include "frontend/torch/promote.h"
-#include "frontend/torch/views.h"
 #include "ir/prim/ops.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
@@ -39,13 +38,6 @@ Values number_of_elements(Operation& in) {
   return {Value::number(Value::Int, out)};
 }
 Values rank_of_tensor(Operation& in) { return {Value::of(static_cast<int64_t>(in.rank(in[0])))}; }
-Values length_of(Operation& in) {
-  const Value& x = in.value(0);
-  if (x.kind == Value::List) return {Value::of(static_cast<int64_t>(x.items->size()))};
-  if (x.kind == Value::Dict) return {Value::of(static_cast<int64_t>(x.items->size() / 2))};
-  if (x.kind == Value::Text) return {Value::of(static_cast<int64_t>(x.text.size()))};
-  return {extent_value(in, in[0], 0)};
-}
 
 /// The element of a tensor, or a number, as a number of this kind.
 Converter as_number(Value::Kind kind) {
@@ -82,108 +74,6 @@ Values to_tensor(Operation& in) {
   const Value& x = in.value(0);
   if (x.is_known_number()) return {in.tensor_of(x)};
   return {Value(x.expr())};
-}
-
-// ---- lists ----------------------------------------------------------------------------------------------------------
-
-Values as_list(Operation& in) {
-  std::vector<Value> out;
-  for (size_t i = 0; i < in.size(); ++i) out.push_back(in.has(i) ? in.value(i) : Value());
-  return {Value::of(std::move(out))};
-}
-Values unpacked_list(Operation& in) {
-  const Value& given = in.value(0);
-  if (given.is_tensor()) return elements_of(in, given, 0, "unpacking a tensor");
-  Values out = in.items_of(given, "what is unpacked");
-  if (out.size() == 1) return {out[0]};
-  return out;
-}
-Values item_at(Operation& in) {
-  const Value& list = in.value(0);
-  if (list.kind == Value::Dict) {
-    const Value& key = in.value(1);
-    for (size_t i = 0; i + 1 < list.items->size(); i += 2) {
-      const Value& own = (*list.items)[i];
-      if (own.kind == key.kind && own.text == key.text && own.integer == key.integer && own.real == key.real)
-        return {(*list.items)[i + 1]};
-    }
-    in.invalid("the dictionary has no key " +
-               (key.kind == Value::Text ? "\"" + key.text + "\"" : std::to_string(key.integer)));
-  }
-  int64_t index = in.int_of(in.value(1), "the index of a list");
-  if (list.is_tensor()) return {element_of(in, list, 0, index)};
-  const std::vector<Value>& items = in.items_of(list, "what is indexed");
-  const auto count = static_cast<int64_t>(items.size());
-  if (index < -count || index >= count)
-    in.invalid("index " + std::to_string(index) + " of a list of " + std::to_string(count));
-  return {items[static_cast<size_t>(index < 0 ? index + count : index)]};
-}
-Values appended(Operation& in) {
-  const Value& list = in.value(0);
-  if (list.kind != Value::List) in.invalid("what is appended to is no list");
-  if (in.importer().journal) in.unsupported("a list that a branch or loop of unknown course appends to");
-  list.items->push_back(in.value(1));
-  return {list};
-}
-Values set_item(Operation& in) {
-  const Value& list = in.value(0);
-  if (in.importer().journal) in.unsupported("a list or dictionary that a branch or loop of unknown course changes");
-  if (list.kind == Value::Dict) {
-    const Value& key = in.value(1);
-    for (size_t i = 0; i + 1 < list.items->size(); i += 2)
-      if ((*list.items)[i].text == key.text && (*list.items)[i].integer == key.integer) {
-        (*list.items)[i + 1] = in.value(2);
-        return {list};
-      }
-    list.items->push_back(key);
-    list.items->push_back(in.value(2));
-    return {list};
-  }
-  const auto count = static_cast<int64_t>(in.items("self").size());
-  const int64_t index = in.int_of(in.value(1), "the index of a list"), at = index < 0 ? index + count : index;
-  if (at < 0 || at >= count) in.invalid("index " + std::to_string(index) + " of a list of " + std::to_string(count));
-  (*list.items)[static_cast<size_t>(at)] = in.value(2);
-  return {list};
-}
-Values copied_list(Operation& in) {
-  return {Value::of(std::vector<Value>(in.items_of(in.value(0), "what is copied")))};
-}
-Values counted_range(Operation& in) {
-  const int64_t start = in.size() > 1 ? in.int_of(in.value(0), "start") : 0;
-  const int64_t end = in.int_of(in.value(in.size() > 1 ? 1 : 0), "end"),
-                step = in.size() > 2 ? in.int_of(in.value(2), "step") : 1;
-  constexpr int64_t kMaxItems = 1'000'000;
-  if (step == 0 || (end - start) / step > kMaxItems) in.invalid("a range of too many numbers");
-  std::vector<Value> out;
-  for (int64_t i = start; step > 0 ? i < end : i > end; i += step) out.push_back(Value::of(i));
-  return {Value::of(std::move(out))};
-}
-Values contained(Operation& in) {
-  const Value &list = in.value(0), &key = in.value(1);
-  const size_t step = list.kind == Value::Dict ? 2 : 1;
-  if (list.kind != Value::Dict && list.kind != Value::List) in.invalid("neither a list nor a dictionary");
-  for (size_t i = 0; i < list.items->size(); i += step) {
-    const Value& own = (*list.items)[i];
-    if (own.kind == key.kind && own.text == key.text && own.integer == key.integer && own.real == key.real)
-      return {Value::of(true)};
-  }
-  return {Value::of(false)};
-}
-Values as_dict(Operation& in) {
-  Value out = as_list(in)[0];
-  out.kind = Value::Dict;
-  return {out};
-}
-Converter dict_part(size_t first, bool both) {
-  return [first, both](Operation& in) {
-    const Value& dict = in.value(0);
-    if (dict.kind != Value::Dict) in.invalid("no dictionary");
-    std::vector<Value> out;
-    for (size_t i = 0; i + 1 < dict.items->size(); i += 2)
-      out.push_back(both ? Value::of(std::vector<Value>{(*dict.items)[i], (*dict.items)[i + 1]})
-                         : (*dict.items)[i + first]);
-    return Values{Value::of(std::move(out))};
-  };
 }
 
 // ---- questions ------------------------------------------------------------------------------------------------------
@@ -237,8 +127,6 @@ Rows number_rows() {
       {"aten::Int", as_number(Value::Int)},
       {"aten::IntImplicit", as_number(Value::Int)},
       {"aten::ScalarImplicit", item_of},
-      {"aten::__contains__", contained},
-      {"aten::__getitem__", item_at},
       {"aten::__is__", is_same},
       {"aten::__isnot__", is_same},
       {"aten::__range_length",
@@ -260,44 +148,28 @@ Rows number_rows() {
       {"aten::_assert_scalar", nothing},
       {"aten::_assert_tensor_metadata", nothing},
       {"aten::_local_scalar_dense", item_of},
-      {"aten::_set_item", set_item},
       {"aten::_shape_as_tensor", shape_as_tensor},
-      {"aten::append", appended},
       {"aten::device", device_of},
       {"aten::dim", rank_of_tensor},
-      {"aten::dict", as_dict},
       {"aten::get_device", device_of},
       {"aten::is_floating_point", is_floating},
       {"aten::item", item_of},
-      {"aten::items", dict_part(0, true)},
-      {"aten::keys", dict_part(0, false)},
-      {"aten::len", length_of},
-      {"aten::list", copied_list},
       {"aten::numel", number_of_elements},
       {"aten::size", size_of},
       {"aten::sym_constrain_range", nothing},
       {"aten::sym_constrain_range_for_size", nothing},
       {"aten::sym_numel", number_of_elements},
       {"aten::sym_size", size_of},
-      {"aten::values", dict_part(1, false)},
       {"aten::warn", nothing},
       {"math::ceil", real_function(std::ceil)},
       {"math::floor", real_function(std::floor)},
       {"math::sqrt", real_function(std::sqrt)},
       {"math::trunc", real_function(std::trunc)},
-      {"operator::getitem", item_at},
-      {"prim::DictConstruct", as_dict},
       {"prim::GetDevice", device_of},
       {"prim::ImplicitTensorToNum", item_of},
-      {"prim::ListConstruct", as_list},
-      {"prim::ListUnpack", unpacked_list},
       {"prim::NumToTensor", to_tensor},
       {"prim::Print", nothing},
       {"prim::RaiseException", nothing},
-      {"prim::TupleConstruct", as_list},
-      {"prim::TupleIndex", item_at},
-      {"prim::TupleUnpack", unpacked_list},
-      {"prim::Uninitialized", nothing},
       {"prim::device", device_of},
       {"prim::dtype", dtype_number},
       {"prim::is_cuda", constant_truth(false)},
@@ -309,7 +181,6 @@ Rows number_rows() {
       {"prim::unchecked_cast", same_as(0)},
       {"prim::unchecked_unwrap_optional", same_as(0)},
       {"aten::_unwrap_optional", same_as(0)},
-      {"aten::range", counted_range},
   };
 }
 

@@ -1,9 +1,12 @@
 // Recurrent layers and cells. torch stores gates in another order than nn.recurrent's converter takes them.
 
+#include "frontend/common/loops.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
+#include "frontend/torch/packed.h"
 #include "frontend/torch/promote.h"
 #include "relay/attrs/nn.h"
+#include "relay/attrs/transform.h"
 #include "relay/inspect.h"
 #include "relay/make.h"
 
@@ -38,17 +41,35 @@ Expr by_rows(const Operation& in, const Expr& x, const Expr& weight) {
 /// steps, the last output and the last cell.
 std::vector<Expr> projected_lstm(const Operation& in, const Expr& x, const std::vector<Expr>& params, Expr state,
                                  Expr cell, bool is_reversed) {
-  const int64_t steps = in.static_extent(x, 0, "an LSTM with projections");
-  std::vector<Expr> outputs(static_cast<size_t>(steps));
-  for (int64_t i = 0; i < steps; ++i) {
-    const int64_t at = is_reversed ? steps - 1 - i : i;
-    Expr now = squeeze(slice(x, 0, at, at + 1), int_array({0}));
+  auto step = [&](const Expr& now) {
     Expr sums = add(by_rows(in, now, params[0]), by_rows(in, state, params[1]));
     if (params.size() == 5) sums = add(sums, add(params[2], params[3]));
     Expr gates = split(sums, 4, 1);
     auto gate = [&](int which) { return make_get_item(gates, which); };
     cell = add(multiply(sigmoid(gate(1)), cell), multiply(sigmoid(gate(0)), tanh(gate(2))));
     state = by_rows(in, multiply(sigmoid(gate(3)), tanh(cell)), params.back());
+  };
+  const int64_t* steps = as_int(in.shape(x)[0]);
+  if (!steps) {
+    const DataType number = DataType::Int(64);
+    Expr count = extent_at_run_time(in, x, 0), last = subtract(count, make_scalar(1, number));
+    const std::unordered_set<const Object*> outside{x.get(), count.get(), last.get()};
+    LoopBody body = [&](const Expr& index, const Expr&, const std::vector<Expr>& states) {
+      state = states[0], cell = states[1];
+      step(take(x, is_reversed ? subtract(last, index) : index, 0));
+      return LoopStep{Expr(), {state, cell}, {state}};
+    };
+    std::vector<Expr> out = recursive_loop(in, count, Expr(), {state, cell}, body, 1, outside);
+    if (is_reversed) {
+      auto flip = make_attrs<ReverseAttrs>([](auto& attrs) { attrs.axis = PrimExpr(0); });
+      out[2] = call_op("reverse", {out[2]}, flip);
+    }
+    return {out[2], out[0], out[1]};
+  }
+  std::vector<Expr> outputs(static_cast<size_t>(*steps));
+  for (int64_t i = 0; i < *steps; ++i) {
+    const int64_t at = is_reversed ? *steps - 1 - i : i;
+    step(squeeze(slice(x, 0, at, at + 1), int_array({0})));
     outputs[static_cast<size_t>(at)] = state;
   }
   return {stack(Array<Expr>(outputs.begin(), outputs.end()), 0), state, cell};
@@ -75,13 +96,14 @@ LayerWeights layer_weights(const Operation& in, const std::vector<Expr>& params,
 Values recurrent_layers(Operation& in, const CellKind& kind) {
   const bool is_lstm = &kind == &kLstm, has_biases = in.flag("has_biases", true),
              two_ways = in.flag("bidirectional", false);
-  if (in.has("batch_sizes") || in.has("data")) in.unsupported("packed sequences");
   if (in.flag("train", false) && in.number("dropout", 0) > 0)
     in.unsupported("dropout in training mode; call model.eval() first");
   const auto layers = static_cast<size_t>(in.integer("num_layers", 1));
   const size_t directions = two_ways ? 2 : 1;
   const bool by_batch = in.flag("batch_first", false);
-  Expr x = in[0];
+  const bool is_packed = in.has("batch_sizes");
+  Expr lengths = is_packed ? lengths_of(in, in.value("batch_sizes")) : Expr();
+  Expr x = is_packed ? padded_steps(in, in.value(0), in.value("batch_sizes")) : in[0];
   const bool has_batch = in.rank(x) == 3;
   std::vector<Expr> params = in.tensors("params"), initial;
   if (is_lstm) initial = in.tensors("hx");
@@ -94,6 +116,7 @@ Values recurrent_layers(Operation& in, const CellKind& kind) {
   }
   const size_t per_layer = directions * (has_biases ? 4 : 2);
   const bool projects = params.size() == layers * directions * (has_biases ? 5 : 3);
+  if (projects && is_packed) in.unsupported("projections of packed sequences");
   if (params.size() != layers * per_layer && !projects) in.invalid("there are not as many weights as the layers need");
   std::vector<Array<Expr>> last(is_lstm ? 2 : 1);
   for (size_t layer = 0; layer < layers; ++layer) {
@@ -112,7 +135,8 @@ Values recurrent_layers(Operation& in, const CellKind& kind) {
       continue;
     }
     LayerWeights weights = layer_weights(in, params, layer * per_layer, directions, has_biases, kind);
-    std::vector<Expr> inputs{x, weights.input, weights.state, weights.bias, Expr()};
+    std::vector<Expr> inputs{x, weights.input, weights.state, weights.bias,
+                             is_packed ? cast(lengths, DataType::Int(32)) : Expr()};
     const auto begin = static_cast<int64_t>(layer * directions), end = begin + static_cast<int64_t>(directions);
     for (const Expr& state : initial) inputs.push_back(slice(state, 0, begin, end));
     std::vector<onnx::Given> attributes{{"direction", two_ways ? "bidirectional" : "forward"},
@@ -126,7 +150,7 @@ Values recurrent_layers(Operation& in, const CellKind& kind) {
   }
   if (!has_batch) x = squeeze(x, int_array({1}));
   else if (by_batch) x = transpose(x, int_array({1, 0, 2}));
-  Values out{Value(x)};
+  Values out{is_packed ? packed_value(in, x, lengths) : Value(x)};
   for (const Array<Expr>& states : last) {
     Expr all = states.size() == 1 ? states[0] : concatenate(states, 0);
     out.push_back(Value(has_batch ? all : squeeze(all, int_array({1}))));

@@ -9,6 +9,7 @@
 #include "relay/make.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera::torch {
 namespace {
@@ -56,11 +57,44 @@ Values scattered_of(Operation& in) {
   return {scattered(in, how)};
 }
 Values scatter_added(Operation& in) { return {scattered(in, "add")}; }
+/// The greatest or least number of a type.
+Value limit_of(DataType dtype, bool is_greatest) {
+  if (is_float(dtype)) return Value::of(is_greatest ? INFINITY : -INFINITY);
+  const int bits = dtype.bits - (dtype.is_int() ? 1 : 0);
+  const int64_t greatest = bits >= 63 ? INT64_MAX : (int64_t{1} << bits) - 1;
+  return Value::of(is_greatest ? greatest : dtype.is_int() ? -greatest - 1 : 0);
+}
+
 Values scatter_reduced(Operation& in) {
-  const std::string how = in.text("reduce", "sum");
-  if (!in.flag("include_self", true)) in.unsupported("scatter_reduce that leaves out the tensor itself");
-  if (how == "mean") in.unsupported("the reduction mean");
-  return {scattered(in, how == "sum" ? "add" : how == "prod" ? "mul" : how == "amax" ? "max" : "min")};
+  const std::string given = in.text("reduce", "sum");
+  const bool is_mean = given == "mean", has_self = in.flag("include_self", true);
+  const std::string how = given == "prod" ? "mul" : given == "amax" ? "max" : given == "amin" ? "min" : "add";
+  if (how == "add" && given != "sum" && !is_mean) in.invalid("the reduction \"" + given + "\"");
+  if (has_self && !is_mean) return {scattered(in, how)};
+  Expr x = in[0], index = in["index"];
+  const DataType dtype = in.dtype(x);
+  if (in.rank(x) == 0) in.unsupported("scatter_reduce of a number");
+  auto with = [&](const Expr& self, const Value& source, const std::string& reduction) {
+    Operation::Args args = in.args();
+    std::erase_if(args, [](const auto& arg) { return arg.first == "src" || arg.first == "self"; });
+    args.insert(args.begin(), {{"self", Value(self)}, {"src", source}});
+    Operation own(in.importer(), in.node(), args);
+    return scattered(own, reduction);
+  };
+  // What is written to begins with a number that changes nothing.
+  Expr base = x;
+  if (!has_self) {
+    Value nothing = Value::of(static_cast<int64_t>(how == "mul"));
+    if (how == "max" || how == "min") nothing = limit_of(dtype, how == "min");
+    base = with(x, nothing, "none");
+  }
+  Expr out = with(base, in.value("src"), how);
+  if (!is_mean) return {out};
+  const DataType number = DataType::Int(64);
+  Expr count = has_self ? ones_like(cast(x, number)) : zeros_like(cast(x, number));
+  count = with(count, Value(ones_like(cast(index, number))), "add");
+  count = as_type(in, maximum(count, make_scalar(1, number)), dtype);
+  return {call_op(is_float(dtype) ? "divide" : "floor_divide", {out, count})};
 }
 
 /// Updates at index tuples, for NumPy's assignment by several arrays.

@@ -2,6 +2,7 @@
 
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
+#include "frontend/torch/lists.h"
 #include "frontend/torch/promote.h"
 #include "frontend/torch/views.h"
 #include "ir/prim/ops.h"
@@ -307,7 +308,32 @@ Values repeated_each(Operation& in) {
   return {take(x, make_ints(indices), axis)};
 }
 
+/// A list whose length a run decides is a tensor of rows already.
+Values rows_concatenated(Operation& in, const Value& list) {
+  const Expr rows = (*list.items)[0].expr();
+  const size_t rank = in.rank(rows) - 1;
+  if (rank == 0) in.invalid("tensors without dimensions are concatenated");
+  const int axis = in.axis_of(in.integer("dim", 0), rank);
+  // (n, .., a, ..) -> (.., n, a, ..) -> (.., n * a, ..)
+  std::vector<int64_t> order, shape;
+  for (int64_t i = 0; i < static_cast<int64_t>(rank); ++i) {
+    if (i == axis) order.push_back(0);
+    order.push_back(i + 1);
+    shape.push_back(i == axis ? -3 : 0);
+  }
+  return {reshape(axis == 0 ? rows : transpose(rows, int_array(order)), int_array(shape))};
+}
+Values rows_stacked(Operation& in, const Value& list) {
+  const Expr rows = (*list.items)[0].expr();
+  const int axis = in.axis(in.integer("dim", 0), in.rank(rows));
+  std::vector<int64_t> order;
+  for (int64_t i = 1; i < static_cast<int64_t>(in.rank(rows)); ++i) order.push_back(i);
+  order.insert(order.begin() + axis, 0);
+  return {axis == 0 ? rows : transpose(rows, int_array(order))};
+}
+
 Values concatenated(Operation& in) {
+  if (has_rows(in.value("tensors"))) return rows_concatenated(in, in.value("tensors"));
   std::vector<Value> given;
   for (const Value& item : in.items("tensors")) {
     Expr x = in.tensor_of(item);
@@ -323,6 +349,7 @@ Values concatenated(Operation& in) {
   return {parts.size() == 1 ? parts[0] : concatenate(parts, axis)};
 }
 Values stacked(Operation& in) {
+  if (has_rows(in.value("tensors"))) return rows_stacked(in, in.value("tensors"));
   const std::vector<Value>& given = in.items("tensors");
   if (given.empty()) in.invalid("there are no tensors");
   const DataType dtype = promoted(in, given);

@@ -3,6 +3,7 @@
 #include "frontend/common/extents.h"
 #include "frontend/common/parts.h"
 #include "frontend/onnx/apply.h"
+#include "frontend/torch/lists.h"
 #include "frontend/torch/promote.h"
 #include "frontend/torch/views.h"
 #include "ir/prim/ops.h"
@@ -20,6 +21,7 @@ Expr one_int(const Operation& in, const Value& value) { return in.int_vector(val
 
 /// Elements [start, end) in steps, both counted from the end where negative.
 Values sliced_of(Operation& in) {
+  if (in.value(0).kind == Value::List) return {sliced_list(in, in.value(0))};
   Expr x = in[0];
   const int axis = in.axis_of(in.integer("dim", 0), in.rank(x));
   const int64_t step = in.integer("step", 1);
@@ -34,8 +36,7 @@ Values sliced_of(Operation& in) {
   auto number = [&](const Value& given, int64_t otherwise) {
     return given.is_absent() ? make_ints({otherwise}) : one_int(in, given);
   };
-  return {
-      onnx::apply(in, "Slice", {x, number(first, 0), number(last, INT64_MAX), make_ints({axis}), make_ints({step})})};
+  return {range_at_run_time(in, in.value(0), axis, number(first, 0), number(last, INT64_MAX), step)};
 }
 
 Values narrowed(Operation& in) {
@@ -48,7 +49,7 @@ Values narrowed(Operation& in) {
     return {range_of(in, in.value(0), axis, {*start, is_last ? Range::kToTheEnd : *start + *length})};
   }
   Expr from = one_int(in, in.value("start")), to = add(from, one_int(in, in.value("length")));
-  return {onnx::apply(in, "Slice", {x, from, to, make_ints({axis}), make_ints({1})})};
+  return {range_at_run_time(in, in.value(0), axis, from, to, 1)};
 }
 
 /// One element of an axis, which goes away.
@@ -58,7 +59,7 @@ Values selected(Operation& in) {
   std::optional<int64_t> known = in.known_int(in.value("index"));
   if (known) return {element_of(in, in.value(0), axis, *known)};
   Expr index = squeeze(one_int(in, in.value("index")), int_array({0}));
-  return {take(x, where(less(index, make_ints({0})), add(index, extent_at_run_time(in, x, axis)), index), axis)};
+  return {element_at_run_time(in, in.value(0), axis, index)};
 }
 
 std::vector<Value> parts_of(Operation& in, int axis, const std::vector<int64_t>& sizes) {
@@ -73,12 +74,12 @@ std::vector<Value> parts_of(Operation& in, int axis, const std::vector<int64_t>&
 }
 
 /// Parts whose sizes a run decides.
-std::vector<Value> parts_at_run_time(Operation& in, const Expr& x, int axis, const std::vector<Value>& sizes) {
+std::vector<Value> parts_at_run_time(Operation& in, int axis, const std::vector<Value>& sizes) {
   std::vector<Value> out;
   Expr at = make_ints({0});
   for (const Value& size : sizes) {
     Expr end = add(at, one_int(in, size));
-    out.push_back(Value(onnx::apply(in, "Slice", {x, at, end, make_ints({axis}), make_ints({1})})));
+    out.push_back(range_at_run_time(in, in.value(0), axis, at, end, 1));
     at = end;
   }
   return out;
@@ -93,7 +94,7 @@ Values split_by_size(Operation& in) {
     const std::vector<Value>& given = in.items(name);
     if (given.size() == 1) return {Value::of({in.value(0)})};
     auto is_known = [&](const Value& size) { return in.known_int(size).has_value(); };
-    if (!std::all_of(given.begin(), given.end(), is_known)) return {Value::of(parts_at_run_time(in, x, axis, given))};
+    if (!std::all_of(given.begin(), given.end(), is_known)) return {Value::of(parts_at_run_time(in, axis, given))};
     sizes = in.integers(name);
   } else {
     const int64_t each = in.integer(name), extent = in.static_extent(x, axis, "split");

@@ -31,10 +31,30 @@ class FxReader:
                 given = given if isinstance(given, (list, tuple)) else [given]
                 outputs = [self.argument(item, known) for item in given]
             elif node.op == "call_function":
+                nodes += self.in_memory_order(node, known)
                 nodes.append(self.call(module, node, known))
             else:
                 raise NotImplementedError(f"the node {node.format_node()} is no call of an operator")
         return {"inputs": inputs, "nodes": nodes, "outputs": outputs}
+
+    def in_memory_order(self, node: Any, known: dict[str, Any]) -> list[dict[str, Any]]:
+        """Before a node that counts in strides: its first argument with the dimensions in the order of PyTorch's memory."""
+        if getattr(node.target, "_opname", "") not in ("as_strided", "as_strided_copy"):
+            return []
+        from .strides import dense_order
+
+        value = node.args[0].meta.get("val")
+        order = dense_order(value.shape, value.stride()) if value is not None else None
+        if order is None:
+            raise NotImplementedError(f"the node {node.format_node()} counts in strides of a tensor with gaps")
+        if order == list(range(len(order))):
+            return []
+        name = f"{node.name}.memory"
+        given = self.argument(node.args[0], known)
+        known[f"{node.name}/self"] = {"name": name}
+        permuted = {"op": "aten::permute", "args": [["self", given], ["dims", order]], "results": [f"{name}.view"]}
+        copied = {"op": "aten::clone", "args": [["self", {"name": f"{name}.view"}]], "results": [name]}
+        return [{**each, "label": node.name} for each in (permuted, copied)]
 
     def attribute(self, module: Any, target: str) -> Any:
         import torch
@@ -72,6 +92,8 @@ class FxReader:
             written["overload"] = target._schema.overload_name
             names = [argument.name for argument in target._schema.arguments]
             args = [[names[i], self.argument(value, known)] for i, value in enumerate(node.args)]
+            if f"{node.name}/self" in known:
+                args[0][1] = known[f"{node.name}/self"]
         elif callable(target):
             written["op"] = f"operator::{name}"
             args = [[str(i), self.argument(value, known)] for i, value in enumerate(node.args)]

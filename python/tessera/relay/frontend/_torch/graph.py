@@ -26,12 +26,17 @@ SCALAR_TYPES = {
 }
 
 
+#: Those of complex numbers, which are pairs in the program: tensors inside of it may have them, inputs and outputs not.
+COMPLEX_TYPES = {"complex64": 9, "complex128": 10}
+
+
 def scalar_type(dtype: Any) -> int:
     """The number of a `torch.dtype`."""
     name = str(dtype).removeprefix("torch.")
-    if name not in SCALAR_TYPES:
+    number = {**SCALAR_TYPES, **COMPLEX_TYPES}.get(name)
+    if number is None:
         raise NotImplementedError(f"the element type {name} of PyTorch is not supported")
-    return SCALAR_TYPES[name]
+    return number
 
 
 def literal(value: Any) -> Any:
@@ -66,6 +71,8 @@ def ndarray_of(tensor: Any) -> Any:
     data = tensor.detach()
     if data.is_quantized:
         data = data.int_repr()
+    if data.is_complex():
+        data = torch.view_as_real(data.resolve_conj())
     data = data.cpu().contiguous()
     if data.dtype == torch.bool or data.dtype in (torch.uint16, torch.uint32, torch.uint64):
         return array(data.numpy())
@@ -98,7 +105,7 @@ class GraphWriter:
             self.weights[name] = ndarray_of(tensor)
             if is_param:
                 self.params.append(name)
-        return {"weight": self._names[key]}
+        return {"complex" if tensor.is_complex() else "weight": self._names[key]}
 
     def input(self, name: str, title: str, shape: list[Any], dtype: str) -> None:
         """An input of the program; an extent is a number or the name of one that a run decides."""
