@@ -106,8 +106,8 @@ enum class Present { Added, Replaced };
 void give(const Expr& pairs, const Type& type, const Expr& gradient, LetList& lets, Present present = Present::Added) {
   auto* tuple = type.as<TupleType>();
   if (!tuple) {
-    const Expr ref = make_get_item(pairs, 1);
-    lets.push(write(ref, present == Present::Added ? add(read(ref), gradient) : gradient));
+    const Expr whole = present == Present::Added ? add(read(make_get_item(pairs, 1)), gradient) : gradient;
+    lets.push(write(make_get_item(pairs, 1), whole));
     return;
   }
   auto* parts = gradient.as<Tuple>();
