@@ -118,8 +118,13 @@ PrimExpr floor_divide(PrimExpr a, PrimExpr b) {
   return floating ? floor(div(a, b)) : floordiv(a, b);
 }
 PrimExpr floor_mod(PrimExpr a, PrimExpr b) {
-  bool floating = a.dtype().is_floating() || b.dtype().is_floating();
-  return floating ? a - floor(div(a, b)) * b : floormod(a, b);
+  if (!a.dtype().is_floating() && !b.dtype().is_floating()) return floormod(a, b);
+  const DataType dtype = a.dtype();
+  const bool is_short = dtype == b.dtype() && (dtype == DataType::Float(16) || dtype == DataType::BFloat(16));
+  if (is_short)
+    a = cast(DataType::Float(32), a), b = cast(DataType::Float(32), b);  // a product of 16 bits is too coarse
+  PrimExpr rest = a - floor(div(a, b)) * b;
+  return is_short ? cast(dtype, rest) : rest;
 }
 PrimExpr mod(PrimExpr a, PrimExpr b) { return truncmod(a, b); }
 PrimExpr trunc_divide(PrimExpr a, PrimExpr b) {

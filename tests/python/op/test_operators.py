@@ -316,3 +316,12 @@ def test_equal_parts_of_a_symbolic_extent_have_one_type():
     part = relay.TensorType((tessera.tir.indexdiv(n, 4), 3), "float32")
     typed = relay.testing.run_infer_type(relay.split(data, 4).astuple())
     assert typed.checked_type == relay.TupleType([part] * 4)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_remainders_of_large_quotients_are_those_of_their_type(dtype):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-60, 60, 200).astype(dtype)
+    y = rng.uniform(0.7, 1.1, 200).astype(dtype)
+    (got,) = run(relay.floor_mod, x, y)
+    np.testing.assert_allclose(got, np.mod(x, y), atol=1e-3 if dtype == "float16" else 1e-5)
