@@ -26,17 +26,18 @@ struct System {
     for (auto& row : rows) std::swap(row[i], row[j]);
     for (auto& row : columns) std::swap(row[i], row[j]);
   }
-  void add_column(size_t to, size_t from, int64_t times) {
-    auto add = [&](std::vector<std::vector<int64_t>>& matrix) {
+  /// column[to] = times * column[from] - column[to], so that what a new variable adds to one, it takes from another.
+  void subtract_from_column(size_t to, size_t from, int64_t times) {
+    auto subtract = [&](std::vector<std::vector<int64_t>>& matrix) {
       for (auto& row : matrix) {
         MaybeInt product = checked_mul(row[from], times);
-        MaybeInt sum = product ? checked_add(row[to], *product) : product;
-        if (!sum) throw Error(ValueError) << "the factors of the equations grow beyond 64 bits";
-        row[to] = *sum;
+        MaybeInt difference = product ? checked_sub(*product, row[to]) : product;
+        if (!difference) throw Error(ValueError) << "the factors of the equations grow beyond 64 bits";
+        row[to] = *difference;
       }
     };
-    add(rows);
-    add(columns);
+    subtract(rows);
+    subtract(columns);
   }
   void add_row(size_t to, size_t from, int64_t times) {
     for (size_t j = 0; j < rows[to].size(); ++j) {
@@ -73,7 +74,7 @@ struct System {
         }
         for (size_t j = rank + 1; j < width; ++j) {
           if (rows[rank][j] == 0) continue;
-          add_column(j, rank, -(rows[rank][j] / rows[rank][rank]));
+          subtract_from_column(j, rank, rows[rank][j] / rows[rank][rank]);
           if (rows[rank][j] == 0) continue;
           swap_columns(j, rank);
           clean = false;
@@ -221,11 +222,8 @@ IntConstraintsTransform solve_linear_equations(const IntConstraints& system) {
     if (!is_one(condition)) relations.push_back(condition);
     if (i < rank) values.push_back(d == 1 ? right : floordiv(right, number(like, d)));
   }
-  if (impossible) {
-    Map<Var, PrimExpr> anything;
-    for (const Var& var : variables) anything.set(var, number(var, 0));
-    return make_int_constraints_transform(system, make_int_constraints({}, {}, {bool_imm(false)}), anything, {});
-  }
+  if (impossible)
+    return make_int_constraints_transform(system, make_int_constraints({}, {}, {bool_imm(false)}), {}, {});
 
   std::vector<std::vector<int64_t>> back = inverse_of(matrix.columns);
   std::vector<PrimExpr> old(variables.begin(), variables.end());
@@ -235,9 +233,7 @@ IntConstraintsTransform solve_linear_equations(const IntConstraints& system) {
   SetOfVar domains = as_sets(system->ranges);
   for (size_t j = rank; j < n; ++j) {
     PrimExpr from_old = analyzer.simplify(linear_sum(back[j], old, like));
-    // A free variable that is one of the old ones keeps its name.
-    const auto* same = from_old.as<VarNode>();
-    Var var = same ? make_var(same->name, same->dtype) : make_var("n" + std::to_string(j - rank), like.dtype());
+    Var var = make_var("n" + std::to_string(j - rank), like.dtype());
     free.push_back(var);
     values.push_back(var);
     dst_to_src.set(var, from_old);

@@ -123,6 +123,22 @@ def test_equations_are_solved():
     assert (solved.src_to_dst[x].value, solved.src_to_dst[y].value) == (15, 5)
 
 
+def test_a_new_variable_goes_with_the_first_and_against_the_second():
+    ranges = {x: Range(-5, 5), y: Range(0, 10)}
+    solved = arith.solve_linear_equations([tir.EQ(x + y, 0)], [x, y], ranges)
+    (new,) = solved.dst.variables
+    assert tessera.ir.structural_equal(solved.src_to_dst[x], new)
+    assert tessera.ir.structural_equal(solved.src_to_dst[y], new * -1)
+    assert (solved.dst.ranges[new].min.value, solved.dst.ranges[new].extent.value) == (-9, 10)
+    assert [str(relation) for relation in solved.dst.relations] == ["(-5 <= n0: int32)"]
+
+
+def test_equations_without_a_solution_map_nothing():
+    solved = arith.solve_linear_equations([tir.EQ(x + y, 0), tir.EQ(x - y, 0), tir.EQ(x, 5)], [x, y])
+    assert [relation.value for relation in solved.dst.relations] == [0]
+    assert len(solved.src_to_dst) == len(solved.dst_to_src) == 0
+
+
 # ---- random expressions: text is built, and Python's own arithmetic is the judge ----
 
 _numbers = st.one_of(st.sampled_from(["a", "b", "c"]), st.integers(-6, 20).map(str))
