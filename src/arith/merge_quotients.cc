@@ -84,14 +84,12 @@ bool merge_one(std::vector<Term>* terms) {
       if (i == j || !meet((*terms)[i], (*terms)[j], &dividend, &rest)) continue;
       std::vector<Term> merged, whole;
       if (!expand(dividend, &whole)) return false;
-      for (size_t k = 0; k < terms->size(); ++k) {
-        if (k == std::min(i, j))
-          for (Term part : whole) {
-            part.factors.insert(part.factors.end(), rest.begin(), rest.end());
-            part.negative = part.negative != (*terms)[i].negative;
-            merged.push_back(std::move(part));
-          }
+      for (size_t k = 0; k < terms->size(); ++k)
         if (k != i && k != j) merged.push_back((*terms)[k]);
+      for (Term& part : whole) {
+        part.factors.insert(part.factors.end(), rest.begin(), rest.end());
+        part.negative = part.negative != (*terms)[i].negative;
+        merged.push_back(std::move(part));
       }
       *terms = std::move(merged);
       return true;

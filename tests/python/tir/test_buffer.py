@@ -3,6 +3,7 @@
 import pytest
 from tessera import tir
 from tessera._ffi import TVMError
+from tessera.ir import structural_equal
 
 x = tir.Var("x", "int32")
 n = tir.SizeVar("n", "int32")
@@ -70,3 +71,11 @@ def test_offsets_and_the_flat_view():
     C = tir.decl_buffer((4, 8, 2), "float32", axis_separators=[1])
     assert [int(e) for e in C.offset_of([1, 2, 1])] == [1, 5]
     assert [int(e) for e in C.get_flattened_buffer().shape] == [4, 16]
+
+
+def test_offsets_of_one_element_are_equal_however_it_is_reached():
+    rows, n, k, part = (tir.SizeVar(name, "int32") for name in ("rows", "n", "k", "part"))
+    inner = tir.floormod(k, tir.floordiv(n, part))
+    A = tir.decl_buffer((rows, n))
+    reached = A.offset_of((tir.floordiv(inner, n), tir.floormod(inner, n) + tir.floormod(k, n)))
+    assert structural_equal(reached, A.offset_of((0, tir.floormod(k, n) + inner)))
