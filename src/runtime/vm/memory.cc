@@ -13,7 +13,7 @@ struct MemoryPool::Release {
 };
 
 MemoryPool::~MemoryPool() {
-  for (auto& [bytes, data] : kept_) api_->free(device_, data);
+  for (auto& [bytes, block] : kept_) api_->free(device_, block.data);
 }
 
 void* MemoryPool::take(size_t* bytes, bool replaces) {
@@ -22,19 +22,13 @@ void* MemoryPool::take(size_t* bytes, bool replaces) {
     std::lock_guard lock(mutex_);
     auto it = kept_.lower_bound(*bytes);
     if (it != kept_.end() && it->first / 2 < *bytes) {
-      void* data = it->second;
       *bytes = it->first;
-      kept_bytes_ -= *bytes;
       used_bytes_ += *bytes;
       most_used_ = std::max(most_used_, used_bytes_);
-      kept_.erase(it);
-      return data;
+      return give_up(it);
     }
-    while (replaces && !kept_.empty() && (most_used_ < *bytes || used_bytes_ + kept_bytes_ > most_used_ - *bytes)) {
-      kept_bytes_ -= kept_.begin()->first;
-      replaced.push_back(kept_.begin()->second);
-      kept_.erase(kept_.begin());
-    }
+    while (replaces && !kept_.empty() && (most_used_ < *bytes || used_bytes_ + kept_bytes_ > most_used_ - *bytes))
+      replaced.push_back(give_up(kept_.begin()));
   }
   for (void* data : replaced) api_->free(device_, data);
   void* data = api_->alloc(device_, *bytes, kAllocAlignment, DataType::UInt(8));
@@ -44,17 +38,29 @@ void* MemoryPool::take(size_t* bytes, bool replaces) {
   return data;
 }
 
+void* MemoryPool::give_up(std::multimap<size_t, Kept>::iterator block) {
+  void* data = block->second.data;
+  kept_bytes_ -= block->first;
+  kept_.erase(block);
+  return data;
+}
+
 void MemoryPool::give(void* data, size_t bytes) {
+  std::vector<void*> freed;
   {
     std::lock_guard lock(mutex_);
     used_bytes_ -= bytes;
-    if (keeps_ && kept_bytes_ + bytes <= most_used_) {
-      kept_.emplace(bytes, data);
+    if (!keeps_) {
+      freed.push_back(data);
+    } else {
+      auto by_age = [](const auto& a, const auto& b) { return a.second.since < b.second.since; };
+      while (kept_bytes_ + bytes > most_used_)
+        freed.push_back(give_up(std::min_element(kept_.begin(), kept_.end(), by_age)));
+      kept_.emplace(bytes, Kept{data, releases_++});
       kept_bytes_ += bytes;
-      return;
     }
   }
-  api_->free(device_, data);
+  for (void* block : freed) api_->free(device_, block);
 }
 
 size_t MemoryPool::bytes() const {

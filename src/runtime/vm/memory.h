@@ -10,7 +10,7 @@
 namespace tessera::vm {
 
 /// Tensors may outlive the machine and die on other threads. Kept blocks are at most as many bytes as were ever in use
-/// at once; a request takes the smallest cached block that is less than twice as large.
+/// at once, and those that were freed last; a request takes the smallest kept block that is less than twice as large.
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
   /// `keeps` false: every block goes back to the device at once.
@@ -26,14 +26,20 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
  private:
   struct Release;
+  struct Kept {
+    void* data;
+    uint64_t since;  // number of its release
+  };
   void* take(size_t* bytes, bool replaces);
   void give(void* data, size_t bytes);
+  void* give_up(std::multimap<size_t, Kept>::iterator block);
 
   DeviceAPI* api_;
   DLDevice device_;
   bool keeps_;
   mutable std::mutex mutex_;
-  std::multimap<size_t, void*> kept_;
+  std::multimap<size_t, Kept> kept_;
+  uint64_t releases_ = 0;
   size_t kept_bytes_ = 0, used_bytes_ = 0, most_used_ = 0;
 };
 

@@ -126,6 +126,23 @@ TEST(MemoryPool, GivesFreedMemoryAgainAndOutlivesItsMachine) {
   second.data<float>()[999] = 1;  // still its own
 }
 
+TEST(MemoryPool, KeepsWhatWasFreedLast) {
+  auto pool = std::make_shared<MemoryPool>(cpu(), true);
+  std::vector<NDArray> small;
+  for (int64_t count : {1000, 3000, 9000})
+    small.push_back(make_tensor(*pool, std::vector<int64_t>{count}, DataType::Float(32)));
+  small.clear();
+  const std::vector<int64_t> shape{100000};
+  void* memory = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    NDArray large = make_tensor(*pool, shape, DataType::Float(32));
+    if (i > 0) EXPECT_EQ(large->data, memory);
+    memory = large->data;
+  }
+  EXPECT_EQ(pool->bytes(),
+            400000 / kAllocAlignment * kAllocAlignment + (400000 % kAllocAlignment ? kAllocAlignment : 0));
+}
+
 ShapeProgram program_of_steps(std::vector<ShapeStep> steps, std::vector<uint32_t> result) {
   ShapeProgram out;
   out.name = "kernel";
