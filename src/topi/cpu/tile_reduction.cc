@@ -52,7 +52,8 @@ ReductionKnobs choose(const Reduction& reduction, const Machine& machine) {
       if (reduction.extents[i] > 1 && stride(load, reduction.axes[i]) == 0) shares[i] = true;
   }
   const int64_t native = machine->vector_bytes * 8 / std::max(result->dtype.bits * 1, 8);
-  int64_t lanes = divisor(reduction.extents[last], native);
+  const bool is_open = reduction.extents[last] == kDynamic;
+  int64_t lanes = is_open ? native : divisor(reduction.extents[last], native);
   if (lanes * 3 < native) lanes = std::min(reduction.extents[last], native);  // the last ones under a guard
   if (lanes < 4) return nullptr;
   int64_t most = std::min<int64_t>(kMaxRegisters, machine->vector_registers - 4);
@@ -70,7 +71,7 @@ ReductionKnobs choose(const Reduction& reduction, const Machine& machine) {
   if (row_axis) {
     out.rows = cheapest_rows(machine, reduction.extents[*row_axis], most);
     out.row_axis = static_cast<int32_t>(*row_axis);
-  } else {  // several vectors of the last axis, for the same reason
+  } else if (!is_open) {  // several vectors of the last axis, for the same reason
     if (const int64_t half = native / 2;
         half >= 4 && reduction.extents[last] % native != 0 && reduction.extents[last] % half == 0)
       lanes = half;
@@ -81,7 +82,7 @@ ReductionKnobs choose(const Reduction& reduction, const Machine& machine) {
   }
   if (has_gather && out.rows < 4) return nullptr;
   out.lanes = static_cast<int32_t>(lanes);
-  out.is_parallel = reduction.steps >= ParallelThreshold::reduced;
+  out.is_parallel = is_dynamic(reduction) || reduction.steps >= ParallelThreshold::reduced;
   return make(std::move(out));
 }
 
@@ -93,7 +94,8 @@ void check_knobs(const ReductionPlan& plan) {
   const ReductionKnobs& knobs = plan.knobs;
   const std::vector<int64_t>& extents = plan.reduction.extents;
   require(std::min(knobs->lanes, knobs->rows) >= 1, "all sizes are at least 1");
-  require(knobs->lanes <= std::min(extents.back(), kMaxLanes), "a vector has more lanes than there are results");
+  const int64_t most = extents.back() == kDynamic ? kMaxLanes : extents.back();
+  require(knobs->lanes <= std::min(most, kMaxLanes), "a vector has more lanes than there are results");
   require(knobs->row_axis >= 0 && static_cast<size_t>(knobs->row_axis) < extents.size(), "it has no such axis");
   const bool is_last = static_cast<size_t>(knobs->row_axis) + 1 == extents.size();
   const int64_t size = is_last ? int64_t{knobs->rows} * knobs->lanes : knobs->rows;
@@ -177,14 +179,13 @@ void schedule_tile(State& state, const BlockRef& block, const BlockRef& store, c
   if (has_rows) schedule::unroll(state, at_start[0]);
   if (!tile.knobs->is_parallel || attach_padding(state, tile, outer)) return;
   if (outer.size() > 1) outer.pop_back();
-  schedule::parallel(state, outer.size() == 1 ? outer[0] : schedule::fuse(state, outer, true));
+  share_between_threads(state, outer, reduction, ParallelThreshold::reduced);
 }
 
 }  // namespace
 
 std::optional<ReductionPlan> plan_reduction(const State& state, const BlockRef& block, const Machine& machine) {
   std::optional<Reduction> reduction = as_reduction(state.find(block), true);
-  if (reduction && std::ranges::find(reduction->extents, kDynamic) != reduction->extents.end()) return {};
   ReductionKnobs knobs = reduction ? choose(*reduction, machine) : nullptr;
   if (!knobs) return {};
   ReductionPlan plan{.reduction = *reduction, .knobs = knobs};

@@ -207,3 +207,33 @@ def test_reductions_over_dynamic_axes_before_channels(name, channels):
         wanted.append(np.maximum(numpy_reduce(np.exp(data), axis=(0, 1)), 0))
         for found, want in zip(got, wanted):
             np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
+
+
+KEPT_LAST = {
+    "channels": ((1, 24, ANY, ANY), (1,)),
+    "rows of a matrix": ((40, ANY), (0,)),
+    "batch and channels": ((ANY, 12, ANY), (0, 1)),
+    "a dynamic axis before a dynamic one": ((ANY, ANY), (0,)),
+}
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("name", KEPT_LAST)
+def test_reductions_that_keep_a_dynamic_last_axis(name, keepdims):
+    shape, axes = KEPT_LAST[name]
+    for dtype, reduce, want in [
+        ("float32", relay.sum, np.sum),
+        ("uint8", relay.max, np.max),
+        ("int8", relay.sum, np.sum),
+    ]:
+        x = relay.var("x", shape=shape, dtype=dtype)
+        wide = relay.cast(x, "int32") if dtype == "int8" else x
+        out = reduce(wide, axis=axes, keepdims=keepdims)
+        program = compiled(relay.Function([x], out * relay.const(2, "int32" if dtype == "int8" else dtype)))
+        for extent in (1, 3, 15, 16, 17, 64, 130):
+            given = tuple(extent if isinstance(e, relay.Any) else int(e) for e in shape)
+            data = (values(*given) * 20).astype(dtype)
+            expected = want(data.astype("int32") if dtype == "int8" else data, axis=axes, keepdims=keepdims) * 2
+            np.testing.assert_allclose(
+                program.run(data).numpy(), expected.astype("int32" if dtype == "int8" else dtype), rtol=1e-4, atol=1e-4
+            )
