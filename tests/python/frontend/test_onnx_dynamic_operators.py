@@ -231,6 +231,18 @@ def test_resize(mode):
     check("Resize", X, {"roi": np.array([], "float32"), "scales": scales}, mode=mode)
 
 
+#: Rows shorter and longer than a vector.
+ROWS = [{"b": 1, "c": 2, "h": h, "w": w} for h, w in [(1, 2), (3, 5), (4, 16), (2, 17), (9, 40)]]
+
+
+@pytest.mark.parametrize("scale", [2.0, 3.5, 0.5, 0.25])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_neighbours_of_a_resized_row_come_from_one_vector_or_several(mode, scale):
+    scales = np.array([1, 1, max(scale, 1), scale], "float32")
+    sizes = [size for size in ROWS if size["w"] * scale >= 1]
+    check("Resize", X, {"roi": np.array([], "float32"), "scales": scales}, mode=mode, sizes=sizes)
+
+
 def test_split():
     three = ("y", "z", "u")
     check("Split", SEQUENCE, outputs=three, axis=2, num_outputs=3)
