@@ -95,6 +95,8 @@ def rows() -> list[DynamicCase]:
         of_one("Softmax 12 x t x t", "Softmax", scores, (None, None, "t", "u"), axis=-1),
         of_one("ReduceMean t x 768", "ReduceMean", TEXTS, TEXT, axes=[-1]),
         of_one("ReduceMean over t", "ReduceMean", TEXTS, TEXT, axes=[1]),
+        of_one("ReduceMean of channels", "ReduceMean", IMAGES, IMAGE, axes=[1]),
+        of_one("ReduceMax of columns 768 x t", "ReduceMax", [x[0].T.copy() for x in TEXTS], (None, "t"), axes=[0]),
     ]
 
 

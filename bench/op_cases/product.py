@@ -70,9 +70,31 @@ def dynamic_layer(rows: int, depth: int, units: int) -> Case:
     return Case(name, model_of(nodes, inputs, weights), inputs, weights)
 
 
+def dynamic_product(batch: int, rows: int, depth: int, columns: int, signs: str = "uu") -> Case:
+    """Of two inputs of 8 bits with zero points: "us" is uint8 by int8."""
+    dtype = {"u": "uint8", "s": "int8"}
+    rng = np.random.default_rng(batch + rows + depth + columns)
+
+    def integers(sign: str, *shape: int) -> np.ndarray:
+        info = np.iinfo(dtype[sign])
+        return rng.integers(info.min, info.max + 1, shape).astype(dtype[sign])
+
+    inputs = {"a": integers(signs[0], batch, rows, depth), "b": integers(signs[1], batch, depth, columns)}
+    inputs |= {"p": integers(signs[0]), "q": integers(signs[1])}
+    nodes = [
+        node("MatMulInteger", ["a", "b", "p", "q"], "sums"),
+        node("Cast", ["sums"], "y", to=onnx.TensorProto.FLOAT),
+    ]
+    name = f"MatMul {batch} of {rows}x{columns}x{depth}, {dtype[signs[0]]} by {dtype[signs[1]]}, both inputs"
+    return Case(name, model_of(nodes, inputs, {}), inputs, {})
+
+
 def dynamic(_nets: list[str]) -> list[Case]:
     shapes = [(128, 768, 3072), (128, 3072, 768), (128, 768, 768), (16, 768, 3072), (1, 768, 3072), (37, 300, 130)]
-    return [dynamic_layer(*shape) for shape in shapes]
+    products = [(12, 128, 64, 128), (12, 128, 128, 64), (1, 512, 512, 512), (1, 1024, 1024, 1024), (12, 100, 77, 100)]
+    return [dynamic_layer(*shape) for shape in shapes] + [
+        dynamic_product(*shape, signs) for shape in products for signs in ("us", "uu")
+    ]
 
 
 def attention(heads: int, rows: int, width: int, masked: bool = False) -> Case:

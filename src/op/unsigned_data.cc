@@ -1,11 +1,13 @@
-// Contractions of int8 by int8 on CPUs whose instructions multiply uint8 by int8 (the slot FTVMLegalize): the data is moved by
-// 128, and what that adds to each sum, 128 times the sum of its weights, is subtracted.
+// Contractions of 8-bit integers on CPUs whose instructions multiply uint8 by int8 (the slot FTVMLegalize). Data of int8 is moved by
+// 128, and what that adds to each sum, 128 times the sum of its weights, is subtracted; of matmuls a second operand of uint8 too.
 //
 //   nn.conv2d(%x, %w)   =>   nn.conv2d(nn.pad(uint8(%x + 128), 128), %w) - 128 * sum(%w)
+//   nn.matmul(%a, %b)   =>   nn.matmul(%a, int8(%b - 128)) + 128 * sum(%a, over k)
 //
 // What is moved fuses with what made the data; the sums of constant weights are constants, and their subtraction an epilogue.
 
 #include <algorithm>
+#include <functional>
 
 #include "ir/prim/ops.h"
 #include "op/layout_rules.h"
@@ -26,14 +28,34 @@ using relay::Expr;
 namespace {
 
 constexpr int64_t kShift = 128;
+const DataType kInt8 = DataType::Int(8), kUInt8 = DataType::UInt(8), kInt32 = DataType::Int(32);
+
+bool is(const Type& type, DataType dtype) {
+  auto* tensor = type.as<TensorTypeNode>();
+  return tensor && tensor->dtype == dtype;
+}
 
 bool is_signed_contraction(const Array<Type>& types, const relay::GraphEnvironment& environment) {
-  auto is = [](const Type& type, DataType dtype) {
-    auto* tensor = type.as<TensorTypeNode>();
-    return tensor && tensor->dtype == dtype;
-  };
-  return environment.is_for_cpu() && is(types[0], DataType::Int(8)) && is(types[1], DataType::Int(8)) &&
-         is(types.back(), DataType::Int(32)) && topi::int8_isa(topi::machine_of(environment.target));
+  return environment.is_for_cpu() && is(types[0], kInt8) && is(types[1], kInt8) && is(types.back(), kInt32) &&
+         topi::int8_isa(topi::machine_of(environment.target));
+}
+
+/// The matmul of bytes as one of uint8 by int8, whose operands of another sign are moved: `call` makes it, `of_columns` gives 128 times
+/// the sums of columns of the right operand. Nothing where all is as it should be.
+Expr moved_matmul(const Array<Expr>& args, const Array<Type>& types, const relay::GraphEnvironment& environment,
+                  const std::function<Expr(Expr, Expr)>& call, const std::function<Expr(Expr)>& of_columns) {
+  auto is_byte = [&](const Type& type) { return is(type, kInt8) || is(type, kUInt8); };
+  const bool moves_left = is(types[0], kInt8), moves_right = is(types[1], kUInt8);
+  if (!environment.is_for_cpu() || !is_byte(types[0]) || !is_byte(types[1]) || !is(types.back(), kInt32) ||
+      (!moves_left && !moves_right) || !topi::int8_isa(topi::machine_of(environment.target)))
+    return nullptr;
+  const Expr right = moves_right ? relay::as_signed(args[1]) : args[1];
+  Expr out = call(moves_left ? relay::as_unsigned(args[0]) : args[0], right);
+  if (moves_right) {
+    const Expr sums = relay::sum(relay::cast(args[0], kInt32), {PrimExpr(-1)}, true);
+    out = relay::add(out, relay::multiply(sums, relay::make_scalar(kShift, kInt32)));
+  }
+  return moves_left ? relay::subtract(out, of_columns(right)) : out;
 }
 
 /// The data with a border of zeros, which are kShift among moved numbers; `type` becomes that of the result.
@@ -92,19 +114,23 @@ Expr layout::legalize_conv2d(const Op& op, const Attrs& attrs, const Array<Expr>
 Expr layout::legalize_matmul(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
                              const relay::GraphEnvironment& environment) {
   auto* matmul = attrs.as<relay::MatmulAttrs>();
-  if (!is_signed_contraction(types, environment)) return nullptr;
-  Expr sums = relay::make_call(op, {relay::as_unsigned(args[0]), args[1]}, attrs);
-  return relay::subtract(sums, relay::channel_sums(args[1], !matmul || matmul->transpose_b ? 0 : 1, 2, kShift));
+  if (matmul && matmul->transpose_a) return nullptr;
+  const int along = !matmul || matmul->transpose_b ? 0 : 1;
+  return moved_matmul(
+      args, types, environment, [&](const Expr& a, const Expr& b) { return relay::make_call(op, {a, b}, attrs); },
+      [&](const Expr& b) { return relay::channel_sums(b, along, 2, kShift); });
 }
 
 Expr layout::legalize_batch_matmul(const Op& op, const Attrs& attrs, const Array<Expr>& args, const Array<Type>& types,
                                    const relay::GraphEnvironment& environment) {
-  if (!is_signed_contraction(types, environment)) return nullptr;
-  const int depth = attrs.as<relay::BatchMatmulAttrs>()->transpose_b ? 2 : 1;
-  Expr sums = relay::make_call(op, {relay::as_unsigned(args[0]), args[1]}, attrs);
-  Expr shift = relay::multiply(relay::sum(relay::cast(args[1], DataType::Int(32)), {PrimExpr(depth)}),
-                               relay::make_scalar(kShift, DataType::Int(32)));
-  return relay::subtract(sums, relay::expand_dims(shift, 1, 1));
+  auto* matmul = attrs.as<relay::BatchMatmulAttrs>();
+  if (matmul->transpose_a) return nullptr;
+  return moved_matmul(
+      args, types, environment, [&](const Expr& a, const Expr& b) { return relay::make_call(op, {a, b}, attrs); },
+      [&](const Expr& b) {
+        const Expr sums = relay::sum(relay::cast(b, kInt32), {PrimExpr(matmul->transpose_b ? 2 : 1)});
+        return relay::expand_dims(relay::multiply(sums, relay::make_scalar(kShift, kInt32)), 1, 1);
+      });
 }
 
 }  // namespace tessera::op

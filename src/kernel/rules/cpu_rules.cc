@@ -68,6 +68,7 @@ void apply_winograd(Subject& subject, const Plan& plan) {
 
 std::optional<Plan> match_matmul(Subject& subject) {
   std::optional<topi::Matmul> matmul = topi::as_matmul(state_of(subject), subject.block, subject.program->function());
+  if (matmul) topi::take_groups(&*matmul, machine_of(subject));
   topi::MatmulPlan plan = matmul ? topi::plan_matmul(*matmul, machine_of(subject)) : nullptr;
   return plan ? std::optional(Plan(*matmul, plan)) : std::nullopt;
 }

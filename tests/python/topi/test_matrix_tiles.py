@@ -113,3 +113,28 @@ def test_rows_that_two_tiles_compute_are_stored_once():
     )
     module.run(x=tvm.nd.array(x), rest=tvm.nd.array(rest))
     close(module.get_output(0).numpy(), wanted(x, weight) + rest)
+
+
+def of_two_inputs(m, n, k, transpose_b=False):
+    x, y = (
+        relay.var("x", shape=(2, m, k), dtype="uint8"),
+        relay.var("y", shape=(2, *((n, k) if transpose_b else (k, n))), dtype="int8"),
+    )
+    return tvm.IRModule.from_expr(
+        relay.Function([x, y], relay.nn.batch_matmul(x, y, out_dtype="int32", transpose_b=transpose_b))
+    )
+
+
+def test_matmuls_of_two_inputs_are_multiplied_by_matrix_registers_too():
+    text = built(of_two_inputs(128, 128, 64), AMX).get_lib().get_source("asm")
+    assert "tdpbusd" in text
+
+
+@needs_amx
+@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize("m,n,k", EXTENTS)
+def test_matmuls_of_two_inputs(m, n, k, transpose_b):
+    x, y = random("uint8", 2, m, k), random("int8", 2, k, n)
+    module = graph_executor.GraphModule(built(of_two_inputs(m, n, k, transpose_b), "llvm")["default"](tvm.cpu()))
+    module.run(x=tvm.nd.array(x), y=tvm.nd.array(np.ascontiguousarray(y.swapaxes(1, 2)) if transpose_b else y))
+    close(module.get_output(0).numpy(), np.matmul(x.astype("int32"), y.astype("int32")))

@@ -45,6 +45,8 @@ struct Matmul {
   bool is_dynamic() const {
     return dynamic_batch.defined() || dynamic_m.defined() || dynamic_n.defined() || dynamic_k.defined();
   }
+  /// True where groups lie together only once B is copied.
+  bool copies_groups() const { return group > 1 && b.panel == 0; }
   /// Of k, a group at a time.
   int64_t steps() const { return ceil_div(k, group); }
   /// The index in `view` of the first element of one of `batch`.

@@ -4,7 +4,7 @@
 
 #include "ir/prim/ops.h"
 #include "tir/parallel.h"
-#include "topi/cpu/contraction/matmul_nest.h"
+#include "topi/cpu/contraction/matmul_panels.h"
 #include "topi/cpu/contraction/micro_kernel.h"
 #include "topi/cpu/cost_model.h"
 #include "topi/cpu/number.h"
@@ -36,7 +36,10 @@ class DynamicNest {
         batch_(or_number(matmul.dynamic_batch, matmul.batch)),
         rows_(or_number(matmul.dynamic_m, matmul.m)),
         columns_(or_number(matmul.dynamic_n, matmul.n)),
-        depth_(or_number(matmul.dynamic_k, matmul.k)) {}
+        depth_(or_number(matmul.dynamic_k, matmul.k)) {
+    if (plan->packs_a)
+      packed_a_ = decl_buffer({number(rows_of_block()) * row_of_a()}, matmul.a_dtype, "rows_a", "global");
+  }
 
   Stmt run() {
     if (plan_->by_dots) return by_dots(plan_->rows);
@@ -97,14 +100,34 @@ class DynamicNest {
   // ---- vectors along n ---------------------------------------------------------------------------------------------------
 
   Stmt by_panels() const {
-    const int64_t width = int64_t{plan_->vectors} * plan_->lanes, height = int64_t{plan_->block_rows} * plan_->rows;
+    const int64_t width = int64_t{plan_->vectors} * plan_->lanes, height = rows_of_block();
     return for_each(tiles_of(columns_, width), tiles_of(rows_, height),
                     [&](const PrimExpr& batch, const PrimExpr& panel, const PrimExpr& block) {
                       return task(batch, block * number(height), panel * number(width),
                                   [&](const PrimExpr& i0, const PrimExpr& j0, const Bases& bases) {
-                                    return one_panel(batch, bases, i0, j0);
+                                    Stmt body = one_panel(batch, bases, i0, j0);
+                                    if (!packed_a_) return body;
+                                    return allocated(packed_a_, sequence({copy_a(bases, i0), body}));
                                   });
                     });
+  }
+
+  int64_t rows_of_block() const { return int64_t{plan_->block_rows} * plan_->rows; }
+
+  /// Rows of A that are copied begin in whole cache lines, and have zeros behind the last element of k.
+  int64_t line() const { return machine_->cache_line_bytes / matmul_.a_dtype.bytes(); }
+  PrimExpr row_of_a() const { return (floordiv(depth_, number(line())) + 1) * number(line()); }
+  Stmt copy_a(const Bases& bases, const PrimExpr& i0) const {
+    return loop_over("i", min(rows_ - i0, number(rows_of_block())), [&](const PrimExpr& i) {
+      auto copy = [&](const PrimExpr& at, const PrimExpr& used) {
+        const PrimExpr k = at * number(line());
+        PrimExpr value = load_vector(matmul_.a.flat, matmul_.a.at(bases.a, i0 + i, k), line(), used);
+        return store_vector(packed_a_, i * row_of_a() + k, value);
+      };
+      const PrimExpr whole = floordiv(depth_, number(line()));
+      Stmt lines = loop_over("line", whole, [&](const PrimExpr& at) { return copy(at, number(line())); });
+      return sequence({lines, copy(whole, floormod(depth_, number(line())))});
+    });
   }
 
   Stmt one_panel(const PrimExpr& batch, const Bases& bases, const PrimExpr& i0, const PrimExpr& j0) const {
@@ -123,19 +146,24 @@ class DynamicNest {
   Stmt columns(const PrimExpr& batch, const Bases& bases, const PrimExpr& i0, const PrimExpr& j0, int64_t vectors,
                const PrimExpr& used) const {
     const int64_t lanes = plan_->lanes;
+    const GroupPanel groups{vectors, lanes, used ? used : number(lanes), bases.b, j0};
     Buffer packed;
-    if (plan_->packs_b)
+    if (matmul_.copies_groups())
+      packed = decl_buffer({group_panel_elements(matmul_, groups)}, matmul_.b_dtype, "panel_b", "global");
+    else if (plan_->packs_b)
       packed = decl_buffer({max(tiles_of(depth_, lanes), PrimExpr(1)) * number(vectors * lanes * lanes)},
                            matmul_.b_dtype, "panel_b", "global");
-    const PrimExpr last = min(i0 + number(int64_t{plan_->block_rows} * plan_->rows), rows_);
+    const PrimExpr last = min(i0 + number(rows_of_block()), rows_);
     Stmt tiles = loop_over("row", tiles_of(last - i0, plan_->rows), [&](const PrimExpr& row) {
       const PrimExpr i = i0 + row * number(plan_->rows);
       return by_height(rows_ - i, plan_->rows, [&](int64_t height, bool is_tail) {
-        return tile(batch, bases, i, j0, {height, vectors, lanes, lanes, lanes}, is_tail, used, packed);
+        return tile(batch, bases, i0, i, j0, {height, vectors, lanes, lanes, lanes}, is_tail, used, packed);
       });
     });
     if (!packed) return tiles;
-    return allocated(packed, sequence({copy_b(bases, j0, vectors, used, packed), tiles}));
+    Stmt copy = matmul_.copies_groups() ? copy_group_panel(matmul_, machine_, groups, packed, number(0))
+                                        : copy_b(bases, j0, vectors, used, packed);
+    return allocated(packed, sequence({copy, tiles}));
   }
 
   /// The code for tiles of each height. Of a tail, fewer rows may be there than it has.
@@ -194,20 +222,31 @@ class DynamicNest {
     return load_vector(matmul_.b.flat, matmul_.b.at(bases.b, k, j), plan_->lanes, used ? used : number(plan_->lanes));
   }
 
-  Stmt tile(const PrimExpr& batch, const Bases& bases, const PrimExpr& i0, const PrimExpr& j0, const TileSize& size,
-            bool is_tail, const PrimExpr& used, const Buffer& packed) const {
+  /// An element of A, or a group of them seen as int32; `first` is the first row of the block.
+  PrimExpr a_element(const Bases& bases, const PrimExpr& first, const PrimExpr& row, const PrimExpr& k) const {
+    const int64_t group = matmul_.group;
+    const PrimExpr at =
+        packed_a_ ? (row - first) * row_of_a() + k * number(group) : matmul_.a.at(bases.a, row, k * number(group));
+    const Buffer& from = packed_a_ ? packed_a_ : matmul_.a.flat;
+    if (group == 1) return make_load(from, {at});
+    return reinterpret(kInt32, load_vector(from, at, group, group));
+  }
+
+  /// Of the block of rows that begins with `first`.
+  Stmt tile(const PrimExpr& batch, const Bases& bases, const PrimExpr& first, const PrimExpr& i0, const PrimExpr& j0,
+            const TileSize& size, bool is_tail, const PrimExpr& used, const Buffer& packed) const {
     OuterTile out;
     out.dtype = matmul_.dtype;
     out.size = size;
-    out.depth = depth_;
+    out.depth = tiles_of(depth_, matmul_.group);
     out.a = [&](int64_t i, const PrimExpr& k) {
-      const PrimExpr row = is_tail ? min(i0 + number(i), rows_ - 1) : i0 + number(i);
-      return make_load(matmul_.a.flat, {matmul_.a.at(bases.a, row, k)});
+      return a_element(bases, first, is_tail ? min(i0 + number(i), rows_ - 1) : i0 + number(i), k);
     };
     out.b = [&](const PrimExpr& k, int64_t v) {
       if (!packed) return b_vector(bases, j0 + number(v * size.lanes), k, used);
-      return load_vector(packed, k * number(size.vectors * size.lanes) + number(v * size.lanes), size.lanes,
-                         size.lanes);
+      const int64_t lanes = size.lanes * matmul_.group;
+      PrimExpr vector = load_vector(packed, k * number(size.vectors * lanes) + number(v * lanes), lanes, lanes);
+      return matmul_.group == 1 ? vector : reinterpret(kInt32.with_lanes(static_cast<int>(size.lanes)), vector);
     };
     out.multiply_add = [&](const PrimExpr& sum, const PrimExpr& a, const PrimExpr& b) {
       return multiply_add(dot_, isa_, sum, a, b);
@@ -308,6 +347,7 @@ class DynamicNest {
   const Dot& dot_;
   const Isa& isa_;
   PrimExpr batch_, rows_, columns_, depth_;
+  Buffer packed_a_;
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ class OuterNest {
     width_ = plan->vectors * plan->lanes;
     panels_ = ceil_div(matmul.n, width_);
     full_ = matmul.n / width_;
-    const int64_t min_lanes = has_panels() ? plan->lanes : TileSize().min_lanes;
+    const int64_t min_lanes = has_panels() || matmul.copies_groups() ? plan->lanes : TileSize().min_lanes;
     whole_ = {1, plan->vectors, plan->lanes, plan->lanes, min_lanes};
     if (const int64_t left = matmul.n - full_ * width_; left > 0) {
       const int64_t vectors = ceil_div(left, plan->lanes);
@@ -49,7 +49,7 @@ class OuterNest {
     if (matmul_.is_dynamic()) return dynamic_tasks();
     if (plan_->packs_b) {
       const int64_t count = is_shared_ ? panels_ : block_panels_;
-      packed_b_ = decl_buffer({number(count * matmul_.k * width_)}, matmul_.b_dtype, "panels_b", "global");
+      packed_b_ = decl_buffer({number(count * packed_elements())}, matmul_.b_dtype, "panels_b", "global");
     }
     Stmt tasks = for_tasks(matmul_, plan_, rows_.tiles, panels_, [&](const Task& task) { return part(task); });
     if (!is_shared_) return tasks;
@@ -67,6 +67,7 @@ class OuterNest {
 
   bool has_panels() const { return matmul_.b.panel > 0; }
   bool is_split() const { return plan_->step < matmul_.steps(); }
+  int64_t packed_elements() const { return matmul_.steps() * matmul_.group * width_; }
   int64_t tile_elements() const { return plan_->rows * width_; }
   PrimExpr partial_at(const PrimExpr& row, const PrimExpr& panel) const {
     return (panel * number(block_rows_) + row) * number(tile_elements());
@@ -114,9 +115,11 @@ class OuterNest {
   }
 
   Stmt copy_b(const PrimExpr& panel, const PrimExpr& to, const PrimExpr& base) const {
+    const PrimExpr j0 = panel * number(width_), first = to * number(packed_elements());
     return by_panel(panel, [&](const TileSize& size) {
-      return copy_panel_b(matmul_, machine_, size, base, panel * number(width_), packed_b_,
-                          to * number(matmul_.k * width_));
+      if (!matmul_.copies_groups()) return copy_panel_b(matmul_, machine_, size, base, j0, packed_b_, first);
+      return copy_group_panel(matmul_, machine_, {size.vectors, size.lanes, number(size.rest), base, j0}, packed_b_,
+                              first);
     });
   }
 
@@ -221,18 +224,35 @@ class OuterNest {
     return reinterpret(kInt32, load_vector(from, first, matmul_.group, matmul_.group));
   }
 
+  /// Where panels of B lie, packed beforehand or copied here, and the panel of a tile among them.
+  const Buffer& panels_of_b() const { return has_panels() ? matmul_.b.flat : packed_b_; }
+  bool has_all_panels() const { return has_panels() || is_shared_; }
+  PrimExpr panel_at(const Position& at) const {
+    return (has_all_panels() ? at.panel : at.panel_in_block) * number(packed_elements());
+  }
+  /// The panel after it; of the last one that itself.
+  PrimExpr next_panel_at(const Position& at) const {
+    const int64_t last = (has_all_panels() ? panels_ : block_panels_) - 1;
+    return min((has_all_panels() ? at.panel : at.panel_in_block) + 1, number(last)) * number(packed_elements());
+  }
+
+  /// The elements of a step of k in a panel; the last one that is copied here may be narrower than the others.
+  int64_t panel_row(const TileSize& size) const {
+    return (has_panels() ? width_ : size.vectors * size.lanes) * matmul_.group;
+  }
+
   /// A vector of B: of elements, widened where they are narrower than the sums, or of groups seen as int32.
   PrimExpr b_vector(const Position& at, const TileSize& size, const PrimExpr& k, int64_t v) const {
     const int64_t lanes = size.lanes_of(v), used = v + 1 < size.vectors ? lanes : size.rest;
-    if (has_panels()) {
-      const int64_t row = width_ * matmul_.group, group = matmul_.group;
-      PrimExpr first = (at.panel * number(matmul_.steps()) + at.k0 + k) * number(row) + number(v * size.lanes * group);
-      PrimExpr vector = load_vector(matmul_.b.flat, first, lanes * group, lanes * group);
+    if (has_panels() || matmul_.copies_groups()) {
+      const int64_t group = matmul_.group;
+      PrimExpr first = panel_at(at) + (at.k0 + k) * number(panel_row(size)) + number(v * size.lanes * group);
+      PrimExpr vector = load_vector(panels_of_b(), first, lanes * group, lanes * group);
       if (group > 1) return reinterpret(kInt32.with_lanes(static_cast<int>(lanes)), vector);
       return cast(matmul_.dtype.with_lanes(static_cast<int>(lanes)), vector);
     }
     if (packed_b_) {
-      PrimExpr panel = (is_shared_ ? at.panel : at.panel_in_block) * number(matmul_.k * width_);
+      PrimExpr panel = panel_at(at);
       PrimExpr row = (at.k0 + k) * number(size.vectors * size.lanes);
       return load_vector(packed_b_, panel + row + number(v * size.lanes), lanes, lanes);
     }
@@ -297,15 +317,14 @@ class OuterNest {
     else if (!rows_.is_even()) first = min(i0, all_rows() - rows);
     Buffer sums = decl_buffer({number(matrix_rows_.rows * row)}, matmul_.dtype, "tile", "local");
     MatrixTile tile{.dot = &dot_, .rows = matrix_rows_, .vectors = size.vectors, .depth = number(whole)};
-    tile.a = matmul_.a.flat, tile.b = matmul_.b.flat, tile.sums = sums;
-    tile.a_stride = matmul_.a.row, tile.b_stride = width_ * group, tile.sums_stride = row;
+    tile.a = matmul_.a.flat, tile.b = panels_of_b(), tile.sums = sums;
+    tile.a_stride = matmul_.a.row, tile.b_stride = panel_row(size), tile.sums_stride = row;
     tile.a_at = [&](int64_t index, const PrimExpr& k) {
       return a_index(at.batch, first + number(index * matrix_rows_.height), k * number(kMatrixGroups * group),
                      index > 0);
     };
     tile.b_at = [&](const PrimExpr& k, int64_t v) {
-      return (at.panel * number(matmul_.steps()) + k * number(kMatrixGroups)) * number(width_ * group) +
-             number(v * size.lanes * group);
+      return panel_at(at) + k * number(kMatrixGroups * panel_row(size)) + number(v * size.lanes * group);
     };
     if (static_cast<Prefetch>(plan_->prefetch_b) != Prefetch::None)
       tile.beside = [&](const PrimExpr& k) { return prefetch_next_panel(at, k); };
@@ -321,11 +340,10 @@ class OuterNest {
   Stmt prefetch_next_panel(const Position& at, const PrimExpr& k) const {
     const int64_t row = width_ * matmul_.group, line = machine_->cache_line_bytes / matmul_.b_dtype.bytes();
     const int64_t lines = ceil_div(kMatrixGroups * row, line * block_rows_), whole = matmul_.steps() / kMatrixGroups;
-    PrimExpr first = min(at.panel + 1, number(panels_ - 1)) * number(matmul_.steps() * row);
-    first = first + (at.row_in_block * number(whole) + k) * number(lines * line);
+    PrimExpr first = next_panel_at(at) + (at.row_in_block * number(whole) + k) * number(lines * line);
     std::vector<Stmt> out;
     for (int64_t i = 0; i < lines; ++i)
-      out.push_back(prefetch(matmul_.b.flat, {first + number(i * line)}, false, Cache::L2));
+      out.push_back(prefetch(panels_of_b(), {first + number(i * line)}, false, Cache::L2));
     return sequence(out);
   }
 
@@ -354,19 +372,17 @@ class OuterNest {
 
   /// Tiles of rows that use the same panel of B each prefetch a part of the next one; where they are too few, what comes soon.
   Stmt prefetch_b(const Position& at, const TileSize& size, const PrimExpr& k) const {
-    const Buffer& from = has_panels() ? matmul_.b.flat : packed_b_;
-    const int64_t row = width_ * matmul_.group, panel = matmul_.steps() * row;
-    const bool is_whole = has_panels() || is_shared_;
-    const PrimExpr index = is_whole ? at.panel : at.panel_in_block;
+    const Buffer& from = panels_of_b();
+    const int64_t row = width_ * matmul_.group;
     if (static_cast<Prefetch>(plan_->prefetch_b) == Prefetch::NextPanel) {
-      const int64_t each = ceil_div(row, block_rows_), last = (is_whole ? panels_ : block_panels_) - 1;
-      PrimExpr first = min(index + 1, number(last)) * number(panel) + at.k0 * number(row);
+      const int64_t each = ceil_div(row, block_rows_);
+      PrimExpr first = next_panel_at(at) + at.k0 * number(row);
       PrimExpr step = at.row_in_block * number(plan_->step) + k;
       return prefetch(from, {first + step * number(each)}, false, Cache::L2);
     }
     std::vector<Stmt> lines;
     const int64_t bytes = matmul_.b_dtype.bytes(), line = machine_->cache_line_bytes / bytes;
-    PrimExpr later = (index * number(matmul_.steps()) + at.k0 + k) * number(row) + number(kAheadBytes / bytes);
+    PrimExpr later = panel_at(at) + (at.k0 + k) * number(row) + number(kAheadBytes / bytes);
     for (int64_t j = 0; j < size.vectors * size.lanes * matmul_.group; j += line)
       lines.push_back(prefetch(from, {later + number(j)}, false, Cache::L2));
     return sequence(lines);

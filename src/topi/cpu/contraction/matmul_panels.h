@@ -10,6 +10,18 @@ namespace tessera::topi {
 Stmt copy_panel_b(const Matmul& matmul, const Machine& machine, const TileSize& size, const PrimExpr& base,
                   const PrimExpr& j0, const Buffer& panels, const PrimExpr& to);
 
+/// The same for groups along k (Matmul::group): a row of the panel has a vector of groups after the other, with zeros beyond the last
+/// element of k. There are `vectors` of them; of the last one `used` columns are those of the result. Extents may be dynamic: from a
+/// transposed B whole squares are stored then, as many as `group_panel_elements` has room for.
+struct GroupPanel {
+  int64_t vectors = 1, lanes = 1;
+  PrimExpr used;
+  PrimExpr base, j0;
+};
+Stmt copy_group_panel(const Matmul& matmul, const Machine& machine, const GroupPanel& panel, const Buffer& panels,
+                      const PrimExpr& to);
+PrimExpr group_panel_elements(const Matmul& matmul, const GroupPanel& panel);
+
 /// How a tile of rows of A lies in a panel: rows as they were, or where columns lie together, one column after the other.
 struct PanelA {
   int64_t row = 1, column = 1;  // strides

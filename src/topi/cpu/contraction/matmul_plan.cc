@@ -84,7 +84,7 @@ TileChoice best_outer(const Problem& problem) {
 /// faster by them.
 bool takes_matrix_tiles(const Problem& problem) {
   const Matmul& matmul = problem.matmul;
-  return has_matrix_tiles(problem.machine, problem.dot) && problem.lanes() == kMatrixRows && problem.has_panels() &&
+  return has_matrix_tiles(problem.machine, problem.dot) && problem.lanes() == kMatrixRows && matmul.group > 1 &&
          matmul.m > 1 && matmul.a.column == 1 && matmul.k % matmul.group == 0 && matmul.steps() >= kMatrixGroups;
 }
 
@@ -143,8 +143,8 @@ void choose_blocks(const Problem& problem, MatmulPlanNode* plan) {
   const int64_t panel = plan->vectors * plan->lanes, panels = ceil_div(matmul.n, panel), steps = matmul.steps();
   const int64_t b_bytes = matmul.k * matmul.n * dot.b.bytes();
   const bool is_transposed = !problem.has_panels() && matmul.b.column != 1;
-  plan->packs_b =
-      !problem.has_panels() && (is_transposed || (matmul.m >= kRowsForPanels && b_bytes > machine->l2_bytes / 4));
+  plan->packs_b = !problem.has_panels() && (is_transposed || matmul.copies_groups() ||
+                                            (matmul.m >= kRowsForPanels && b_bytes > machine->l2_bytes / 4));
   plan->step = knob(choose_step(problem, *plan));
   const bool has_rest = matmul.k % matmul.group != 0;  // a group that sticks out is filled up with zeros
   plan->packs_a =
@@ -220,13 +220,19 @@ void choose_parts(const Problem& problem, MatmulPlanNode* plan) {
 
 }  // namespace
 
+void take_groups(Matmul* matmul, const Machine& machine) {
+  const Dot* dot = dot_on(machine, matmul->a_dtype, matmul->b_dtype);
+  if (dot && dot->c == matmul->dtype && matmul->b.panel == 0) matmul->group = dot->group;
+}
+
 MatmulPlan plan_matmul(const Matmul& matmul, const Machine& machine) {
   std::optional<Problem> problem = problem_of(matmul, machine);
   if (!problem) return nullptr;
   const bool has_panels = problem->has_panels(), is_plain = matmul.b.column == 1;
   const bool is_transposed = matmul.b.row == 1 || matmul.k == 1;
   if (!has_panels && !is_plain && !is_transposed) return nullptr;
-  if (!has_panels && matmul.a_dtype != matmul.b_dtype) return nullptr;
+  if (!has_panels && matmul.group == 1 && matmul.a_dtype != matmul.b_dtype) return nullptr;
+  if (matmul.copies_groups() && (matmul.a.column != 1 || (!is_plain && matmul.b.row != 1))) return nullptr;
   if (matmul.is_dynamic() && !has_panels) return plan_dynamic_matmul(matmul, machine);
   if (matmul.is_dynamic() && matmul.a.column != 1) return nullptr;
   TileChoice outer = best_outer(*problem);
@@ -238,7 +244,7 @@ MatmulPlan plan_matmul(const Matmul& matmul, const Machine& machine) {
     cost += TileCosts::transpose * static_cast<double>(matmul.k) *
             static_cast<double>(ceil_div(matmul.n, problem->lanes()));
   TileChoice dots;
-  if (!has_panels && is_transposed && matmul.a.column == 1) dots = best_dots(*problem);
+  if (!has_panels && matmul.group == 1 && is_transposed && matmul.a.column == 1) dots = best_dots(*problem);
   if (std::min(cost, dots.cost) == TileChoice().cost) return nullptr;  // no tile fits the registers
   MatmulPlanNode plan;
   plan.by_dots = dots.cost < cost;
@@ -294,7 +300,8 @@ void check_plan(const Matmul& matmul, const MatmulPlan& plan, const Machine& mac
   require(plan->rows <= matmul.m, "a tile has more rows than the result");
   const bool has_panels = problem->has_panels(), is_plain = has_panels || matmul.b.column == 1;
   if (plan->by_dots) {
-    require(!has_panels && (matmul.b.row == 1 || matmul.k == 1) && matmul.a.column == 1 && !matmul.is_dynamic(),
+    require(!has_panels && matmul.group == 1 && (matmul.b.row == 1 || matmul.k == 1) && matmul.a.column == 1 &&
+                !matmul.is_dynamic(),
             "vectors along k need factors that lie so");
     require(plan->columns <= matmul.n, "a tile has more columns than the result");
     require(plan->parts_m <= EvenTiles(matmul.m, plan->rows).tiles, "more parts than tiles of rows");
@@ -303,6 +310,7 @@ void check_plan(const Matmul& matmul, const MatmulPlan& plan, const Machine& mac
   }
   require(!has_panels || matmul.b.panel == int64_t{plan->vectors} * plan->lanes,
           "its panels were packed by other vectors");
+  require(!matmul.copies_groups() || (plan->packs_b && matmul.a.column == 1), "groups along k have to be copied");
   require(is_plain || plan->packs_b, "vectors along n of a transposed matrix have to be packed");
   require(!has_panels || !plan->packs_b, "packed panels are not packed again");
   require(matmul.k % matmul.group == 0 || plan->packs_a, "a group that sticks out has to be filled up");

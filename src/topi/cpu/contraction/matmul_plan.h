@@ -49,6 +49,8 @@ struct MatmulPlanNode : Object {
 };
 using MatmulPlan = Ref<MatmulPlanNode>;
 
+/// Where the machine multiplies elements of these types by groups along k, and the matmul has none yet, it gets them: B is copied.
+void take_groups(Matmul* matmul, const Machine& machine);
 /// The cheapest plan for `matmul`; empty where no kind of tile fits its types and how its factors lie in memory.
 MatmulPlan plan_matmul(const Matmul& matmul, const Machine& machine);
 /// A ScheduleError where the numbers of a plan do not fit the matmul or each other.

@@ -32,7 +32,7 @@ MatmulPlan plan_dynamic_matmul(const Matmul& matmul, const Machine& machine) {
   panels.max_rows = kMaxRows;
   panels.max_vectors = kMaxVectors;
   panels.fits = [&](const RegisterTile& tile) { return outer_registers(tile) <= isa.registers; };
-  panels.tile_cost = [&](const RegisterTile& tile) { return outer_tile_cost(machine, tile, matmul.k); };
+  panels.tile_cost = [&](const RegisterTile& tile) { return outer_tile_cost(machine, tile, matmul.steps()); };
   if (is_transposed)
     panels.more = [&](const RegisterTile& tile, int64_t m, int64_t n) {
       return TileCosts::transpose * static_cast<double>(matmul.k * ceil_div(n, lanes)) *
@@ -43,13 +43,14 @@ MatmulPlan plan_dynamic_matmul(const Matmul& matmul, const Machine& machine) {
   plan.lanes = knob(lanes);
   plan.rows = knob(outer.tile.rows);
   plan.vectors = knob(outer.tile.vectors);
-  plan.step = knob(matmul.k);
-  plan.packs_b = is_transposed;
+  plan.step = knob(matmul.steps());
+  plan.packs_b = is_transposed || matmul.copies_groups();
+  plan.packs_a = matmul.copies_groups() && (matmul.dynamic_k || matmul.k % matmul.group != 0);
   plan.block_rows = knob(kBlockRows);
   plan.block_columns = knob(kBlockColumns);
   plan.is_parallel = true;
   if (is_transposed && matmul.b.row != 1) return nullptr;
-  if (matmul.b.row != 1 || matmul.a.column != 1) return make(std::move(plan));
+  if (matmul.b.row != 1 || matmul.a.column != 1 || matmul.group > 1) return make(std::move(plan));
   // Dot products: of all rows, or where those are fewer than is likely.
   TileSpace dots{.rows = axis_of(matmul.dynamic_n, matmul.n, Cover::Filled),
                  .vectors = axis_of(matmul.dynamic_m, matmul.m, Cover::Filled)};
@@ -76,12 +77,15 @@ void check_dynamic_plan(const Matmul& matmul, const MatmulPlan& plan, const Mach
   };
   const bool has_dots = plan->by_dots || plan->dot_rows > 0;
   require(plan->dot_rows >= 0, "all sizes are at least 1");
-  require(!has_dots || (matmul.b.row == 1 && matmul.a.column == 1), "vectors along k need factors that lie so");
+  require(!has_dots || (matmul.b.row == 1 && matmul.a.column == 1 && matmul.group == 1),
+          "vectors along k need factors that lie so");
   require(!has_dots || dot_registers({plan->by_dots ? plan->rows : plan->dot_rows, plan->columns}) <=
                            matmul_isa(machine, matmul.a_dtype).registers,
           "its tile has more sums than there are registers");
-  require(plan->by_dots || plan->packs_b || matmul.b.column == 1,
-          "vectors along n of a transposed matrix have to be packed");
+  require(plan->by_dots || plan->packs_b || (matmul.b.column == 1 && matmul.group == 1),
+          "a transposed matrix and groups along k have to be packed");
+  const bool has_rest = matmul.dynamic_k || matmul.k % matmul.group != 0;
+  require(plan->packs_a == (matmul.copies_groups() && has_rest), "a group that sticks out has to be filled up");
 }
 
 }  // namespace tessera::topi
