@@ -1,6 +1,6 @@
 #!/usr/bin/env python
-"""What Python adds to compiling a large model: a transformer of bert_base's size (416 MiB of seeded weights, written here) through
-`relay.frontend.from_onnx` and `relay.build`, beside `tessera compile` of the same file.
+"""What Python adds to compiling a large model: a transformer of bert_base's size (416 MiB of seeded weights,
+common/seeded_models.py) through `relay.frontend.from_onnx` and `relay.build`, beside `tessera compile` of the same file.
 
     python bench/python_costs.py [--layers 12] [--rounds 3]
 
@@ -20,79 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-WIDTH, HEADS, LENGTH, WORDS = 768, 12, 128, 30522
-
-
-class Bert:
-    """Nodes and seeded weights as exporters write them."""
-
-    def __init__(self, layers: int):
-        from onnx import helper
-
-        self.helper, self.rng = helper, np.random.default_rng(0)
-        self.nodes: list[Any] = []
-        self.weights: list[Any] = []
-        position = self.weight(self.rng.standard_normal((1, LENGTH, WIDTH)) * 0.02)
-        x = self.add("Gather", self.random(WORDS, WIDTH), "ids", axis=0)
-        x = self.norm(self.add("Add", x, position))
-        for _ in range(layers):
-            x = self.layer(x)
-        self.result = x
-
-    def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        name = f"v{len(self.nodes)}"
-        self.nodes.append(self.helper.make_node(op, inputs, [name], name=f"{op}_{name}", **attributes))
-        return name
-
-    def weight(self, array: np.ndarray, dtype: str = "float32") -> str:
-        from onnx import numpy_helper
-
-        name = f"w{len(self.weights)}"
-        self.weights.append(numpy_helper.from_array(array.astype(dtype), name))
-        return name
-
-    def random(self, *shape: int) -> str:
-        return self.weight(self.rng.standard_normal(shape, dtype="float32") * np.float32(0.02))
-
-    def norm(self, x: str) -> str:
-        return self.add("LayerNormalization", x, self.weight(np.ones(WIDTH)), self.weight(np.zeros(WIDTH)), axis=-1)
-
-    def linear(self, x: str, width: int, units: int) -> str:
-        return self.add("Add", self.weight(np.zeros(units)), self.add("MatMul", x, self.random(width, units)))
-
-    def heads(self, x: str, order: list[int]) -> str:
-        shape = self.weight(np.array([0, -1, HEADS, WIDTH // HEADS]), "int64")
-        return self.add("Transpose", self.add("Reshape", self.linear(x, WIDTH, WIDTH), shape), perm=order)
-
-    def layer(self, x: str) -> str:
-        query, key, value = (self.heads(x, order) for order in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]))
-        scores = self.add("Div", self.add("MatMul", query, key), self.weight(np.array((WIDTH // HEADS) ** 0.5)))
-        y = self.add("MatMul", self.add("Softmax", scores, axis=-1), value)
-        y = self.add(
-            "Reshape", self.add("Transpose", y, perm=[0, 2, 1, 3]), self.weight(np.array([0, -1, WIDTH]), "int64")
-        )
-        x = self.norm(self.add("Add", x, self.linear(y, WIDTH, WIDTH)))
-        y = self.linear(x, WIDTH, 4 * WIDTH)
-        half = self.add("Mul", y, self.weight(np.array(0.5)))
-        erf = self.add("Erf", self.add("Div", y, self.weight(np.array(2**0.5))))
-        y = self.add("Mul", half, self.add("Add", erf, self.weight(np.array(1.0))))
-        return self.norm(self.add("Add", x, self.linear(y, 4 * WIDTH, WIDTH)))
-
-    def save(self, path: Path) -> None:
-        import onnx
-
-        helper, info = self.helper, self.helper.make_tensor_value_info
-        graph = helper.make_graph(
-            self.nodes,
-            "bert",
-            [info("ids", onnx.TensorProto.INT64, [1, LENGTH])],
-            [info(self.result, onnx.TensorProto.FLOAT, [1, LENGTH, WIDTH])],
-            self.weights,
-        )
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
-
+from common.seeded_models import Bert
 
 _BEGIN = """
 import sys, time, resource
