@@ -61,6 +61,26 @@ def test_conv2d_of_int8_in_blocks_of_channels(groups):
     check([blocked, filters], wanted, lambda x, w: topi.nn.conv2d_NCHWc_int8(x, w, 1, 1, 1, "NCHW8c", "NCHW8c"))
 
 
+@pytest.mark.parametrize("data_type", ["int8", "uint8"])
+def test_plain_int8_is_packed_into_blocks_of_channels(data_type):
+    rng = np.random.default_rng(0)
+    data = rng.integers(0, 127, (2, 12, 6, 6)).astype(data_type)
+    weight = rng.integers(0, 127, (16, 12, 3, 3)).astype(data_type)
+    wanted = topi.testing.conv2d_nchw_python(data.astype("int32"), weight.astype("int32"), 2, (1, 2, 2, 1))
+    wanted = wanted.reshape(2, 2, 8, *wanted.shape[2:]).transpose(0, 1, 3, 4, 2)
+    check(
+        [data, weight],
+        wanted,
+        lambda x, w: topi.arm_cpu.conv2d_NCHWc_int8(x, w, 2, (1, 2, 2, 1), 1, "NCHW", "NCHW", "int32"),
+    )
+
+
+def test_channels_that_no_instruction_adds_up_are_told():
+    data, weight = te.placeholder((1, 6, 8, 8), "int8"), te.placeholder((8, 6, 3, 3), "int8")
+    with pytest.raises(ValueError, match="6 channels of a kernel of 8-bit integers are no multiple of 4"):
+        topi.nn.conv2d_NCHWc_int8(data, weight, 1, 1, 1, "NCHW", "NCHW")
+
+
 @pytest.mark.parametrize("layout", ["nchw", "nhwc"])
 def test_winograd_with_and_without_a_transformed_weight(layout):
     data, weight = random(1, 8, 10, 10), random(4, 8, 3, 3)

@@ -14,6 +14,32 @@ from .utils import get_pad_tuple
 __all__ = ["conv2d_NCHWc_int8"]
 
 
+_BLOCK, _ELEMS = 8, 4  # channels of a block, and those that an instruction adds up
+
+
+def _packed(data: Tensor, kernel: Tensor, elems: int) -> tuple[Tensor, Tensor]:
+    """Data (n, c, h, w) and a kernel (o, i, h, w) in blocks of up to eight channels."""
+    batch, _, height, width = get_const_tuple(data.shape)
+    outs, ins, kernel_h, kernel_w = get_const_tuple(kernel.shape)
+    out_block = next(size for size in range(_BLOCK, 0, -1) if outs % size == 0)
+    in_block = next((size for size in range(_BLOCK, 0, -elems) if ins % size == 0), 0)
+    if not in_block:
+        raise ValueError(f"{ins} channels of a kernel of 8-bit integers are no multiple of {elems}")
+    blocks = te.compute(
+        (batch, data.shape[1] // in_block, height, width, in_block),
+        lambda n, c, y, x, block: data[n, c * in_block + block, y, x],
+        name="data_vec",
+        tag="injective",
+    )
+    weight = te.compute(
+        (outs // out_block, ins // in_block, kernel_h, kernel_w, in_block // elems, out_block, elems),
+        lambda o, i, y, x, part, block, e: kernel[o * out_block + block, i * in_block + part * elems + e, y, x],
+        name="kernel_vec",
+        tag="injective",
+    )
+    return blocks, weight
+
+
 def conv2d_NCHWc_int8(
     data: Tensor,
     kernel: Tensor,
@@ -23,10 +49,12 @@ def conv2d_NCHWc_int8(
     layout: str,
     out_layout: str,
     out_dtype: Any = "int32",
-    n_elems: int = 4,
+    n_elems: int = _ELEMS,
 ) -> Tensor:
-    """Convolution of (n, c, h, w, block) with (o, c, h, w, block / n_elems, o block, n_elems)."""
+    """Convolution of (n, c, h, w, block) with (o, c, h, w, block / n_elems, o block, n_elems); plain ones are packed."""
     del layout, out_layout  # the shapes tell
+    if len(data.shape) == 4:
+        data, kernel = _packed(data, kernel, n_elems)
     batch, in_chunks, height, width, in_block = get_const_tuple(data.shape)
     out_chunks, group_chunks, kernel_h, kernel_w, _, out_block, _ = get_const_tuple(kernel.shape)
     steps, spread = const_tuple(stride, 2), const_tuple(dilation, 2)
