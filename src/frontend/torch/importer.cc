@@ -35,11 +35,12 @@ constexpr int64_t kMaxOutputs = 100'000;
 const std::unordered_map<std::string, Converter>& converters() {
   static const std::unordered_map<std::string, Converter> table = [] {
     std::unordered_map<std::string, Converter> out;
-    for (auto family : {activation_rows,  attention_rows, complex_rows, conv_rows,  control_rows,   create_rows,
-                        elementwise_rows, index_rows,     linear_rows,  list_rows,  loss_rows,      normalization_rows,
-                        number_rows,      packed_rows,    pad_rows,     pool_rows,  quantized_rows, recurrent_rows,
-                        reduction_rows,   resize_rows,    scatter_rows, shape_rows, signal_rows,    slice_rows,
-                        sort_rows,        strided_rows,   vision_rows})
+    for (auto family :
+         {activation_rows,  attention_rows, complex_rows,     conv_rows,  control_rows,   create_rows,
+          elementwise_rows, index_rows,     linear_rows,      list_rows,  loss_rows,      normalization_rows,
+          number_rows,      packed_rows,    pad_rows,         pool_rows,  quantized_rows, recurrent_rows,
+          reduction_rows,   resize_rows,    scatter_rows,     shape_rows, signal_rows,    slice_rows,
+          sort_rows,        strided_rows,   transformer_rows, vision_rows})
       for (const Row& row : family()) out[row.op] = row.convert;
     return out;
   }();

@@ -191,6 +191,7 @@ Rows signal_rows();
 Rows slice_rows();
 Rows sort_rows();
 Rows strided_rows();
+Rows transformer_rows();
 Rows vision_rows();
 
 /// The converter of an operator, in-place forms by the plain one's; null where there is none.

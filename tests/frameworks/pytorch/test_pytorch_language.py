@@ -138,3 +138,26 @@ def test_a_write_through_strides():
         return b
 
     check(program, x(4, 4))
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_layers_that_are_one_operator_without_gradients(norm_first):
+    torch.manual_seed(0)
+
+    class Layers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            settings = {"activation": "gelu", "batch_first": True, "norm_first": norm_first}
+            self.layer = nn.TransformerEncoderLayer(16, 4, 32, **settings)
+            self.attention = nn.MultiheadAttention(16, 4, batch_first=True)
+            self.register_buffer("mask", torch.triu(torch.ones(5, 5, dtype=torch.bool), 1))
+
+        def forward(self, a):
+            both = self.layer(a), self.layer(a, src_mask=self.mask)
+            return (
+                *both,
+                *self.attention(a, a, a, attn_mask=self.mask),
+                self.attention(a, a, a, need_weights=False)[0],
+            )
+
+    check(Layers(), x(2, 5, 16))

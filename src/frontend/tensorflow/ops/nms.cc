@@ -30,15 +30,6 @@ Expr just_above(const NodeContext& in, const Expr& x) {
   return maximum(next, make_scalar(std::ldexp(1.0, -126), DataType::Float(32)));
 }
 
-/// Boxes whose first corner is the lesser in both dimensions.
-Expr with_ordered_corners(const Expr& boxes, int axis) {
-  Expr parts = split(boxes, 4, axis);
-  auto part = [&](int i) { return make_get_item(parts, i); };
-  return concatenate(
-      {minimum(part(0), part(2)), minimum(part(1), part(3)), maximum(part(0), part(2)), maximum(part(1), part(3))},
-      axis);
-}
-
 std::vector<int64_t> counted_to(int64_t end) {
   std::vector<int64_t> out(static_cast<size_t>(end));
   for (int64_t i = 0; i < end; ++i) out[static_cast<size_t>(i)] = i;
@@ -80,6 +71,14 @@ Kept kept_of(const NodeContext& in, const Nms& nms) {
 
 }  // namespace
 
+Expr with_ordered_corners(const Expr& boxes, int axis) {
+  Expr parts = split(boxes, 4, axis);
+  auto part = [&](int i) { return make_get_item(parts, i); };
+  return concatenate(
+      {minimum(part(0), part(2)), minimum(part(1), part(3)), maximum(part(0), part(2)), maximum(part(1), part(3))},
+      axis);
+}
+
 Expr just_below(const NodeContext& in, const Expr& x) {
   if (std::optional<double> known = in.constant_number(x))
     return make_scalar(std::nextafter(static_cast<float>(*known), -std::numeric_limits<float>::infinity()),
@@ -98,11 +97,10 @@ Chosen non_max_suppression(const NodeContext& in, const Nms& nms) {
 Expr first_rows(const NodeContext& in, const Expr& x, int64_t count, const Expr& valid) {
   const Array<PrimExpr> shape = in.shape(x);
   const int64_t* rows = as_int(shape[0]);
-  if (!rows) in.unknown("the number of boxes must be known", x);
-  Expr out = *rows > count ? slice(x, 0, 0, count) : x;
   std::vector<int64_t> before(shape.size(), 0), after(shape.size(), 0), positions;
-  after[0] = std::max<int64_t>(count - *rows, 0);
-  out = pad_with(out, before, after, 0);
+  after[0] = rows ? std::max<int64_t>(count - *rows, 0) : count;
+  Expr out = pad_with(x, before, after, 0);
+  if (!rows || *rows > count) out = slice(out, 0, 0, count);
   for (int64_t i = 0; i < count; ++i) positions.push_back(i);
   Expr is_valid = less(make_ints(positions), cast_if_needed(in, valid, DataType::Int(64)));
   if (shape.size() > 1) is_valid = expand_dims(is_valid, 1, static_cast<int>(shape.size()) - 1);
@@ -118,20 +116,23 @@ Expr scalar_or(Operation& in, size_t i, double otherwise) {
 
 /// Inputs: boxes, scores, how many at most, the overlap, the score, the width of soft suppression.
 struct Suppressed {
-  Chosen chosen;
-  Expr boxes;  // which stay, int32
+  Expr boxes, scores;  // which stay, int32
+  Expr count;
   int64_t most;
 };
 Suppressed suppressed(Operation& in) {
   Ints most = in.ints(2, "how many boxes may stay");
   if (most.size() != 1 || most[0] < 0) in.invalid("how many boxes may stay is one number");
-  if (in.has(5) && in.real(5, "the width of soft suppression") != 0) in.unsupported("soft suppression");
   const double none = -std::numeric_limits<float>::infinity();
   if (in.rank(in[0]) != 2 || in.rank(in[1]) != 1) in.invalid("boxes are (boxes, 4) and scores (boxes,)");
   Expr iou = in.has(3) ? scalar_or(in, 3, 0.5) : make_scalar(in.number("iou_threshold", 0.5), DataType::Float(32));
+  if (const double sigma = in.has(5) ? in.real(5, "the width of soft suppression") : 0; sigma > 0) {
+    SoftlyChosen chosen = soft_suppression(in, in[0], in[1], {most[0], iou, scalar_or(in, 4, none), sigma});
+    return {chosen.boxes, chosen.scores, extent_at_run_time(in, chosen.boxes, 0), most[0]};
+  }
   Chosen chosen = non_max_suppression(in, {in[0], expand_dims(in[1], 0), most[0], iou, scalar_or(in, 4, none)});
   Expr boxes = squeeze(slice(chosen.rows, 1, 1, 2), int_array({1}));
-  return {chosen, cast(boxes, DataType::Int(32)), most[0]};
+  return {cast(boxes, DataType::Int(32)), chosen.scores, chosen.count, most[0]};
 }
 
 Expr counted(Operation& in, const Expr& x, const Expr& count) {
@@ -142,17 +143,16 @@ Expr counted(Operation& in, const Expr& x, const Expr& count) {
 
 Values nms_plain(Operation& in) {
   Suppressed out = suppressed(in);
-  return {counted(in, out.boxes, out.chosen.count)};
+  return {counted(in, out.boxes, out.count)};
 }
 
 /// Which stay and how many they are; with `always_pads` as many as may be.
 Values nms_counted(Operation& in, bool always_pads) {
   Suppressed out = suppressed(in);
   const bool pads = always_pads || in.flag("pad_to_max_output_size");
-  Expr boxes = pads ? first_rows(in, out.boxes, out.most, out.chosen.count) : counted(in, out.boxes, out.chosen.count);
-  Expr scores = pads ? first_rows(in, out.chosen.scores, out.most, out.chosen.count)
-                     : counted(in, out.chosen.scores, out.chosen.count);
-  Expr count = cast(out.chosen.count, DataType::Int(32));
+  Expr boxes = pads ? first_rows(in, out.boxes, out.most, out.count) : counted(in, out.boxes, out.count);
+  Expr scores = pads ? first_rows(in, out.scores, out.most, out.count) : counted(in, out.scores, out.count);
+  Expr count = cast(out.count, DataType::Int(32));
   const bool has_scores = in.name() == "NonMaxSuppressionV5" || in.name() == "NON_MAX_SUPPRESSION_V5";
   return has_scores ? Values{boxes, scores, count} : Values{boxes, count};
 }

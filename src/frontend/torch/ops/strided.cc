@@ -23,7 +23,7 @@ struct Layout {
 
   std::vector<int64_t> positions(const Operation& in, int64_t count) const {
     int64_t reach = offset;
-    constexpr int64_t kMost = int64_t{1} << 28;
+    constexpr int64_t kMost = int64_t{1} << 24;
     for (size_t i = 0; i < size.size(); ++i) {
       int64_t span = 0;
       if (size[i] < 0 || stride[i] < 0 || __builtin_mul_overflow(std::max<int64_t>(size[i] - 1, 0), stride[i], &span) ||
