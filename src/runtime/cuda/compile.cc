@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "runtime/compiler_hooks.h"
+#include "runtime/cuda/toolkit.h"
 #include "runtime/registry.h"
 
 extern char** environ;
@@ -42,12 +43,7 @@ bool is_file(const std::string& path) { return access(path.c_str(), R_OK) == 0; 
 
 const Nvrtc* find_nvrtc() {
   static const Nvrtc* found = []() -> const Nvrtc* {
-    void* handle = nullptr;
-    std::string folder = toolkit_folder();
-    for (const char* name : {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"}) {
-      if (!handle && !folder.empty()) handle = dlopen((folder + "/lib64/" + name).c_str(), RTLD_LAZY | RTLD_LOCAL);
-      if (!handle) handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
-    }
+    void* handle = open_toolkit_library({"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"});
     if (!handle) return nullptr;
     auto* out = new Nvrtc{};
     bool is_whole = true;
@@ -154,14 +150,6 @@ std::string by_nvcc(const std::string& nvcc, const std::string& source, const st
 }
 
 }  // namespace
-
-std::string toolkit_folder() {
-  for (const char* name : {"CUDA_PATH", "CUDA_HOME"})
-    if (const char* value = std::getenv(name); value && is_file(std::string(value) + "/include")) return value;
-  for (const char* path : {"/usr/local/cuda", "/opt/cuda"})
-    if (is_file(std::string(path) + "/include")) return path;
-  return "";
-}
 
 std::string compile(const std::string& source, const std::string& arch, const std::string& form) {
   bool to_ptx = form == "ptx";

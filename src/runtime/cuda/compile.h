@@ -8,7 +8,4 @@ namespace tessera::cuda {
 /// `source` for "sm_90"; `form` is "ptx" or "cubin". An error holds the compiler's words and the source.
 std::string compile(const std::string& source, const std::string& arch, const std::string& form);
 
-/// The folder of the CUDA toolkit, or an empty string.
-std::string toolkit_folder();
-
 }  // namespace tessera::cuda
