@@ -15,8 +15,9 @@ class RecordedWork {
   virtual void launch() = 0;
 };
 
-/// Records what `work` gives to the device: kernels and copies, which do not run now. Their arguments are those of this time. Work that
-/// waits for the device, or takes memory of it, cannot be recorded and is an error, as are kinds of devices that record nothing.
+/// Records what `work` gives to the device: kernels and copies. Their arguments are those of this time. The work runs before, so that it
+/// finds its code loaded and its workspaces, which belong to the record from then on, taken. Work that waits for the device, or takes
+/// other memory of it, cannot be recorded and is an error, as are kinds of devices that record nothing.
 std::unique_ptr<RecordedWork> record_work(DLDevice device, const std::function<void()>& work);
 
 using WorkRecorder = std::unique_ptr<RecordedWork> (*)(DLDevice device, const std::function<void()>& work);

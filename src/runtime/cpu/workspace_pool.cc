@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace tessera {
 namespace {
 
 constexpr size_t kPage = 4096;
 constexpr int kMaxDeviceId = 1024;
+
+/// Pools that stand in for those of the thread, by device type.
+std::map<int, WorkspacePool*>& stand_ins() {
+  thread_local std::map<int, WorkspacePool*> pools;
+  return pools;
+}
 
 }  // namespace
 
@@ -21,9 +28,15 @@ WorkspacePool& WorkspacePool::of_thread(int device_type) {
   thread_local WorkspacePool of_cpu;
   if (device_type == kDLCPU) [[likely]]
     return of_cpu;
+  if (auto it = stand_ins().find(device_type); it != stand_ins().end() && it->second) return *it->second;
   thread_local std::map<int, WorkspacePool> of_others;
   return of_others[device_type];
 }
+
+WorkspacePool::Instead::Instead(int device_type, WorkspacePool& pool)
+    : device_type_(device_type), before_(std::exchange(stand_ins()[device_type], &pool)) {}
+
+WorkspacePool::Instead::~Instead() { stand_ins()[device_type_] = before_; }
 
 WorkspacePool::OfDevice& WorkspacePool::of(int device_id) {
   if (device_id < 0 || device_id >= kMaxDeviceId)
@@ -50,10 +63,18 @@ void* WorkspacePool::alloc(DeviceAPI* api, DLDevice device, size_t bytes) {
       api->free(device, pool.idle.back().data);
       pool.idle.pop_back();
     }
+    ++times_taken_;
     block = {api->alloc(device, bytes, kAllocAlignment, DataType::Void()), bytes};
   }
   pool.used.push_back(block);
   return block.data;
+}
+
+void WorkspacePool::clear() {
+  for (OfDevice& pool : devices_) {
+    for (const Block& block : pool.idle) pool.api->free(pool.device, block.data);
+    pool.idle.clear();
+  }
 }
 
 void WorkspacePool::free(DLDevice device, void* data) {

@@ -16,6 +16,22 @@ class WorkspacePool {
 
   /// The calling thread's pool for a device type.
   static WorkspacePool& of_thread(int device_type);
+  /// While it lives, that pool is another one: work that is recorded keeps its workspaces. For devices other than CPUs.
+  class Instead {
+   public:
+    Instead(int device_type, WorkspacePool& pool);
+    ~Instead();
+    Instead(const Instead&) = delete;
+    Instead& operator=(const Instead&) = delete;
+
+   private:
+    int device_type_;
+    WorkspacePool* before_;
+  };
+  /// Gives back what is idle.
+  void clear();
+  /// How often the pool has taken memory of a device.
+  size_t times_taken() const { return times_taken_; }
 
   void* alloc(DeviceAPI* api, DLDevice device, size_t bytes);
   /// `data` must come from this pool; anything else is an error.
@@ -34,6 +50,7 @@ class WorkspacePool {
   };
   OfDevice& of(int device_id);
   std::vector<OfDevice> devices_;
+  size_t times_taken_ = 0;
 };
 
 }  // namespace tessera

@@ -1,5 +1,8 @@
 // Work of CUDA devices as graphs: what a stream is given is captured instead of run.
 
+#include <memory>
+
+#include "runtime/cpu/workspace_pool.h"
 #include "runtime/cuda/device.h"
 #include "runtime/recorded_work.h"
 
@@ -10,7 +13,8 @@ constexpr int kCaptureOfThread = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 
 class RecordedGraph final : public RecordedWork {
  public:
-  RecordedGraph(DLDevice device, CUgraph graph) : device_(device) {
+  RecordedGraph(DLDevice device, CUgraph graph, std::unique_ptr<WorkspacePool> workspaces)
+      : device_(device), workspaces_(std::move(workspaces)) {
     const CUresult code = driver().cuGraphInstantiateWithFlags(&graph_, graph, 0);
     driver().cuGraphDestroy(graph);
     check(code, "making a graph of recorded work");
@@ -34,6 +38,7 @@ class RecordedGraph final : public RecordedWork {
 
  private:
   DLDevice device_;
+  std::unique_ptr<WorkspacePool> workspaces_;
   CUgraphExec graph_ = nullptr;
 };
 
@@ -59,8 +64,22 @@ class CaptureStream {
   Stream before_, stream_;
 };
 
+/// Runs the work until it finds all workspaces that it asks for: they cannot be taken while it is recorded.
+void fill(const WorkspacePool& workspaces, DLDevice device, const std::function<void()>& work) {
+  constexpr int kMaxRuns = 4;
+  size_t before = 0;
+  for (int i = 0; i < kMaxRuns && (i == 0 || workspaces.times_taken() != before); ++i) {
+    before = workspaces.times_taken();
+    work();
+  }
+  CudaDevice::instance().sync(device, nullptr);
+}
+
 std::unique_ptr<RecordedWork> record(DLDevice device, const std::function<void()>& work) {
   const Driver& cu = driver();
+  auto workspaces = std::make_unique<WorkspacePool>();
+  WorkspacePool::Instead instead(kDLCUDA, *workspaces);
+  fill(*workspaces, device, work);
   CaptureStream capture(device);
   check(cu.cuStreamBeginCapture_v2(capture.stream(), kCaptureOfThread), "beginning to record work");
   CUgraph graph = nullptr;
@@ -72,7 +91,7 @@ std::unique_ptr<RecordedWork> record(DLDevice device, const std::function<void()
     throw;
   }
   check(cu.cuStreamEndCapture(capture.stream(), &graph), "recording work");
-  return std::make_unique<RecordedGraph>(device, graph);
+  return std::make_unique<RecordedGraph>(device, graph, std::move(workspaces));
 }
 
 [[maybe_unused]] const bool records_work = [] {

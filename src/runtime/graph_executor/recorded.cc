@@ -1,6 +1,5 @@
 #include "runtime/graph_executor/recorded.h"
 
-#include "runtime/device_api.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -14,8 +13,6 @@ PackedFunc RecordedGraphExecutor::get_function(const std::string& name, const Mo
 void RecordedGraphExecutor::capture() {
   const DLDevice device = executor.devices()[0];
   work_.reset();
-  executor.run();
-  get_device_api(device)->sync(device, nullptr);
   work_ = record_work(device, [this] { executor.run(); });
   moves_ = executor.moves();
 }

@@ -5,6 +5,7 @@
 
 #include "expect_error.h"
 #include "runtime/containers.h"
+#include "runtime/cpu/workspace_pool.h"
 #include "runtime/registry.h"
 
 namespace tessera {
@@ -161,6 +162,36 @@ TEST(Workspace, IsReusedFreedInAnyOrderAndPerThread) {
   }).join();
   api->free_workspace(cpu(), a);
   api->free_workspace(cpu(), b);
+}
+
+TEST(Workspace, OfWorkThatIsRecordedComesFromAPoolOfItsOwn) {
+  class Counted final : public DeviceAPI {
+   public:
+    int taken = 0, given_back = 0;
+    Any get_attr(DLDevice, DeviceAttr) override { return Any(1); }
+    void* alloc(DLDevice, size_t bytes, size_t, DataType) override { return ++taken, std::malloc(bytes); }
+    void free(DLDevice, void* data) override { ++given_back, std::free(data); }
+    void copy(const DLTensor*, DLTensor*, Stream) override {}
+    void sync(DLDevice, Stream) override {}
+  } api;
+  const DLDevice device = make_device(kDLMetal, 0);
+  void* others = api.alloc_workspace(device, 5000);
+  api.free_workspace(device, others);
+  {
+    WorkspacePool own;
+    WorkspacePool::Instead instead(kDLMetal, own);
+    for (int run = 0; run < 3; ++run) {
+      void* data = api.alloc_workspace(device, 5000);
+      EXPECT_NE(data, others);
+      api.free_workspace(device, data);
+    }
+    EXPECT_EQ(own.times_taken(), 1u);
+  }
+  EXPECT_EQ(api.given_back, 1);
+  EXPECT_EQ(api.alloc_workspace(device, 5000), others);
+  api.free_workspace(device, others);
+  WorkspacePool::of_thread(kDLMetal).clear();
+  EXPECT_EQ(api.given_back, api.taken);
 }
 
 TEST(Containers, ShapesAndTuplesAreIndexed) {
