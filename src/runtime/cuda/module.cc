@@ -2,6 +2,9 @@
 // the device at hand, or when the module is saved, for the architecture of its target.
 
 #include "runtime/cuda/module.h"
+
+#include <cstdlib>
+
 #include "runtime/cuda/compile.h"
 #include "runtime/cuda/device.h"
 #include "runtime/cuda/tensor_map.h"
@@ -83,20 +86,32 @@ class CudaModule final : public ModuleBody {
     return ptx_;
   }
 
+  /// An error for kernels that a device of this architecture does not have the instructions for.
+  void check_arch(DLDevice device, const std::string& here) const {
+    auto version = [](const std::string& arch) { return std::strtol(arch.c_str() + 3, nullptr, 10); };
+    const bool is_special = arch_.ends_with('a');  // instructions of that architecture alone
+    if (is_special ? version(arch_) == version(here) : version(arch_) <= version(here)) return;
+    throw Error(RuntimeError) << "the kernels are for " << arch_ << ", and " << device_text(device) << " is " << here
+                              << "; compile them for it: -arch=" << here;
+  }
+
   CUmodule load_on(DLDevice device) {
     CUmodule& module = loaded_[device.device_id];
     if (module) return module;
     const Driver& cu = driver();
     std::string code = code_;
+    const std::string here = CudaDevice::instance().arch(device);
     // From source comes a binary for this very device: no second compilation by the driver.
-    if (!source_.empty() && (form_ == "cu" || form_ == "ptx"))
-      code = compile(source_, CudaDevice::instance().arch(device), "cubin");
+    if (!source_.empty() && (form_ == "cu" || form_ == "ptx")) {
+      check_arch(device, here);
+      code = compile(source_, here, "cubin");
+    }
     CUresult result = cu.cuModuleLoadDataEx(&module, code.c_str(), 0, nullptr, nullptr);
     if (result != kSuccess) module = nullptr;
     if (result == kUnsupportedPtxVersion)
       throw Error(RuntimeError) << "CUDA: the driver is older than the compiler that made this PTX; update the driver, "
                                    "or save a cubin instead";
-    check(result, "loading kernels");
+    check(result, "loading kernels (" + form_ + ") on " + device_text(device) + ", which is " + here + ",");
     return module;
   }
 
