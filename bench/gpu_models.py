@@ -55,7 +55,6 @@ def build(command: dict[str, Any]) -> Any:
     passes = []
     if command["precision"] != "float32":
         passes += [relay.transform.InferType(), relay.transform.ToMixedPrecision(command["precision"])]
-        passes += [relay.transform.ConvertLayout({"nn.conv2d": ["NHWC", "default"]})]
     config = {"relay.ToMixedPrecision.keep_orig_output_dtype": True}
     with tessera.transform.PassContext(opt_level=3, config=config):
         mod["main"] = relay.build_module.bind_params_by_name(mod["main"], params)

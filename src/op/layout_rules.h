@@ -40,6 +40,7 @@ LayoutAnswer slicing(const LayoutQuery& query);
 LayoutAnswer padding(const LayoutQuery& query);
 LayoutAnswer squeezing(const LayoutQuery& query);
 LayoutAnswer batch_norm(const LayoutQuery& query);
+LayoutAnswer bias_add(const LayoutQuery& query);
 LayoutAnswer softmax(const LayoutQuery& query);
 
 /// What ConvertLayout makes of a call: one with the layouts that were asked for; "default" means the kernel layout that goes
@@ -62,6 +63,11 @@ relay::Expr block_transposed(const Op& op, const Attrs& attrs, const Array<relay
                              const Array<ObjectRef>& placeholders, const Type& type,
                              const relay::GraphEnvironment& environment);
 
+/// The same where the target is a CPU; on GPUs with matrix units convolutions of fp16 and bf16 have their channels last (gpu_layouts.cc).
+relay::Expr alter_conv2d(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
+                         const Array<ObjectRef>& placeholders, const Type& type,
+                         const relay::GraphEnvironment& environment);
+
 /// What Legalize makes of contractions for a CPU: data of int8 becomes uint8 where that is what its instructions multiply
 /// (unsigned_data.cc), and convolutions lose positions outside of the data (trim_kernels.cc) and get channel padding.
 relay::Expr legalize_conv2d(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args, const Array<Type>& types,
@@ -79,6 +85,9 @@ relay::Expr trim_kernel(const Op& op, const Attrs& attrs, const Array<relay::Exp
 /// Constant weights whose channels fill vectors.
 relay::Expr pad_channels_conv2d(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,
                                 const Array<Type>& types, const relay::GraphEnvironment& environment);
+/// Of very few channels of fp16 and bf16 on GPUs with matrix units, those of the data.
+relay::Expr pad_few_channels(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args, const Array<Type>& types,
+                             const relay::GraphEnvironment& environment);
 /// `letter`: of the result's channels in the layout of the weight.
 template <char letter>
 relay::Expr pad_channels_transposed(const Op& op, const Attrs& attrs, const Array<relay::Expr>& args,

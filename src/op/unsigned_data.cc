@@ -107,6 +107,7 @@ Expr layout::legalize_conv2d(const Op& op, const Attrs& attrs, const Array<Expr>
     Expr out = conv2d(op, attrs, args, types, environment);
     return out ? out : pad_channels_conv2d(op, attrs, args, types, environment);
   };
+  if (Expr padded = pad_few_channels(op, attrs, args, types, environment)) return padded;
   Expr out = trim_kernel(op, attrs, args, types, environment, further);
   return out ? out : further(op, attrs, args, types, environment);
 }

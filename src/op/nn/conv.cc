@@ -189,7 +189,7 @@ static void conv_records() {
       .precision(Precision::Always);
   conv_record<relay::Conv2DAttrs>("nn.conv2d", "Conv2D", "Convolution over two spatial dimensions.")
       .convert_layout(layout::convert_conv<relay::ConvAttrs>)
-      .alter_layout(layout::block_conv2d)
+      .alter_layout(layout::alter_conv2d)
       .legalize(layout::legalize_conv2d)
       .channels(conv_channels)
       .takes_narrow_weight()
