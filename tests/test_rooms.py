@@ -172,6 +172,7 @@ BY_NAME = {
     "src/runtime/module/module.cc": "functions that compiled code calls, and loaders of files by their suffix",
     "src/runtime/profiling/profiling.cc": "the function that a user wants timed",
     "src/runtime/profiling/time_evaluator.cc": "the function that a user wants timed",
+    "src/byoc/vendor_partitions.cc": "whether users have a generator of the name of a library",
     "src/tir/transform/function/lower_custom_datatypes.cc": "functions of a user's data type",
     "src/tir/transform/memory/memory_info.cc": "what users say of a memory of their device",
     "src/tir/usmp/algorithms.cc": "a user's algorithm for memory planning",

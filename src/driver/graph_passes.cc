@@ -51,6 +51,13 @@ Pass use_libraries(const Target& target) {
   });
 }
 
+/// What a partition gave to libraries of CUDA is kernels of our own table.
+Pass use_vendor_partitions() {
+  return module_pass(make_pass_info(0, "UseVendorPartitions"), [](const IRModule& mod, const PassContext&) {
+    return byoc::has_vendor_partitions(mod) ? infer_type(byoc::vendor_kernels(mod)) : mod;
+  });
+}
+
 /// Dynamic extents that are equal can be seen to be: groups of operators that become one kernel depend on it.
 Pass name_extents() {
   return module_pass(make_pass_info(0, "NameExtents"),
@@ -100,6 +107,7 @@ Pass optimization_passes(const CompilationConfig& config) {
   Target target = config->optional_homogeneous_target;
   Array<Pass> passes;
   if (byoc::has_libraries(target)) passes.push_back(use_libraries(target));
+  if (target && target->kind->name == "cuda") passes.push_back(use_vendor_partitions());
   for (const Pass& each : simplifications(target)) passes.push_back(each);
   int64_t most_args = target ? target.int_option("max_function_args", 0) : 0;
   if (most_args > 0) passes.push_back(pass(split_args, static_cast<int>(most_args)));

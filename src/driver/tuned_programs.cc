@@ -1,5 +1,6 @@
 #include "driver/tuned_programs.h"
 
+#include "driver/measured_kernels.h"
 #include "runtime/registry.h"
 #include "tune/meta_schedule/pieces.h"
 
@@ -39,6 +40,8 @@ kernel::CompileEnvironment compile_environment(const Target& target, const Targe
     out.tuned = [database = entered().back()](const IRModule& mod, const Target& of, const std::string& kernel) {
       return tuned_program(database, mod, of, kernel);
     };
+  if (out.measures() && can_measure(target))
+    out.seconds = [=](const PrimFunc& program) { return measured_seconds(program, target, host, passes); };
   return out;
 }
 

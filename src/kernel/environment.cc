@@ -21,7 +21,9 @@ bool is_option_of_kernels(const String& name) {
   const bool is_of_records = name.str() == kRecords || name.str() == kShippedRecords;  // keys of kernels have their own
   return !name.str().starts_with("relay.") && !is_of_records;
 }
-ConfigKeys environment_keys{config_flag(kAllowTf32)};
+/// Where it holds, kernels of libraries and our own are run once on the device, if there is one, and the faster ones stay.
+constexpr const char* kMeasureKernels = "cuda.measure_kernels";
+ConfigKeys environment_keys{config_flag(kAllowTf32), config_flag(kMeasureKernels)};
 
 topi::GpuMachine gpu_of(const Target& target, const PassContext& passes) {
   topi::GpuMachine machine = topi::gpu_machine_of(target);
@@ -41,8 +43,11 @@ CompileEnvironment CompileEnvironment::on(const Target& other) const {
   if (other.same_as(target)) return *this;
   CompileEnvironment out = make(other, host, passes);
   out.tuned = tuned;
+  out.seconds = seconds;
   return out;
 }
+
+bool CompileEnvironment::measures() const { return passes.flag(kMeasureKernels); }
 
 bool CompileEnvironment::calls_users() const {
   return tuned || is_extended() || !passes->instruments.empty() || passes->config.count("tir.add_lower_pass") ||
@@ -52,7 +57,7 @@ bool CompileEnvironment::calls_users() const {
 size_t CompileEnvironment::threads() const { return calls_users() ? 1 : compile_threads(); }
 
 std::optional<std::string> CompileEnvironment::key() const {
-  if (calls_users() || passes->opt_level < 0 || codegen::compiler_build_id().empty()) return std::nullopt;
+  if (calls_users() || seconds || passes->opt_level < 0 || codegen::compiler_build_id().empty()) return std::nullopt;
   Map<String, ObjectRef> options;
   for (const auto& [name, value] : passes->config)
     if (is_option_of_kernels(name)) options.set(name, value);

@@ -82,7 +82,7 @@ void Choices::note(const std::string& rule, const ObjectRef& knobs) {
 const std::vector<ScheduleRule>& schedule_rules() {
   static const auto* all = [] {
     auto* out = new std::vector<ScheduleRule>;
-    for (const std::vector<ScheduleRule>& rows : {kernel_rules(), cpu_rules(), gpu_rules()})
+    for (const std::vector<ScheduleRule>& rows : {kernel_rules(), vendor_rules(), cpu_rules(), gpu_rules()})
       out->insert(out->end(), rows.begin(), rows.end());
     std::stable_sort(out->begin(), out->end(),
                      [](const auto& a, const auto& b) { return a.least_cost < b.least_cost; });

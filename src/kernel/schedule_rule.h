@@ -105,6 +105,7 @@ int64_t rule_failures();
 
 // ---- rows, by the room's files of rules/ -----------------------------------------------------------------------------
 std::vector<ScheduleRule> kernel_rules();
+std::vector<ScheduleRule> vendor_rules();
 std::vector<ScheduleRule> cpu_rules();
 std::vector<ScheduleRule> gpu_rules();
 

@@ -18,13 +18,20 @@ def is_registered(name: str) -> bool:
 
 
 def library_call(
-    name: str, shape: Any, inputs: list[Tensor], *extra: Any, dtype: Any = None, out_name: str = "C", **kwargs: Any
+    name: str,
+    shape: Any,
+    inputs: list[Tensor],
+    *extra: Any,
+    dtype: Any = None,
+    out_name: str = "C",
+    before: Any = (),
+    **kwargs: Any,
 ) -> Tensor:
-    """The tensor that ``name(*inputs, output, *extra)`` writes."""
+    """The tensor that ``name(*before, *inputs, output, *extra)`` writes."""
     return te.extern(
         shape,
         inputs,
-        lambda ins, outs: call_packed(name, *ins, outs[0], *extra),
+        lambda ins, outs: call_packed(name, *before, *ins, outs[0], *extra),
         dtype=dtype or inputs[0].dtype,
         name=out_name,
         **kwargs,

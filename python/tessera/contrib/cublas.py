@@ -1,4 +1,4 @@
-"""Matmuls by cuBLAS, where a library has registered its functions ("tvm.contrib.cublas.matmul")."""
+"""Matmuls by cuBLAS ("tvm.contrib.cublas.matmul"), whose library the runtime opens when it is first called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matmuls by cuBLASLt, where a library has registered its function ("tvm.contrib.cublaslt.matmul")."""
+"""Matmuls by cuBLASLt ("tvm.contrib.cublaslt.matmul"), which the runtime opens when it is first called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions and softmax by cuDNN, where a library has registered its functions; shapes are computed here."""
+"""Convolutions and softmax by cuDNN, which the runtime calls where the library is (docs/gpu.md); shapes are computed here."""
 
 from __future__ import annotations
 
@@ -60,10 +60,8 @@ _FORMATS = {0: "NCHW", 1: "NHWC"}
 
 
 def exists() -> bool:
-    """True when cuDNN's functions are registered."""
-    return _extern.is_registered("tvm.contrib.cudnn.exists") and _extern.is_registered(
-        "tvm.contrib.cudnn.conv2d.forward"
-    )
+    """True when cuDNN is on this machine."""
+    return bool(get_global_func("tvm.contrib.cudnn.exists")())
 
 
 def algo_to_index(algo_type: str, algo_name: str) -> int:
@@ -163,7 +161,7 @@ def conv_forward(
     shape = conv_output_shape(tensor_format, pad, stride, dilation, x.shape, w.shape, x.dtype, kind, groups)
     numbers = _numbers(spatial, conv_mode, tensor_format, algo, pad, stride, dilation)
     name = f"tvm.contrib.cudnn.conv{spatial}d.forward"
-    return _extern.library_call(name, shape, [x, w], *numbers, kind, groups, out_name="y")
+    return _extern.library_call(name, shape, [x, w], kind, groups, before=numbers, out_name="y")
 
 
 def conv_backward_data(
@@ -183,7 +181,7 @@ def conv_backward_data(
     shape = conv_dgrad_shape(tensor_format, pad, stride, dilation, dy.shape, w.shape, output_padding, groups)
     numbers = _numbers(2, conv_mode, tensor_format, -1, pad, stride, dilation)
     name = "tvm.contrib.cudnn.conv2d.backward_data"
-    return _extern.library_call(name, shape, [dy, w], *numbers, kind, groups, out_name="dx")
+    return _extern.library_call(name, shape, [dy, w], kind, groups, before=numbers, out_name="dx")
 
 
 def conv_backward_filter(
@@ -205,7 +203,7 @@ def conv_backward_filter(
     shape = _merge(out_channels, in_channels // groups, _each(kernel_size, 2), layout)
     numbers = _numbers(2, conv_mode, tensor_format, -1, pad, stride, dilation)
     name = "tvm.contrib.cudnn.conv2d.backward_filter"
-    return _extern.library_call(name, shape, [dy, x], *numbers, kind, groups, out_name="dw")
+    return _extern.library_call(name, shape, [dy, x], kind, groups, before=numbers, out_name="dw")
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:

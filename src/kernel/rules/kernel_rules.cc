@@ -5,6 +5,7 @@
 #include "kernel/rules/group_rules.h"
 #include "kernel/rules/leading_axes.h"
 #include "kernel/rules/searched.h"
+#include "kernel/rules/whole_kernels.h"
 #include "kernel/schedule_blocks.h"
 #include "kernel/tuning_module.h"
 #include "op/nn/matmul_nbits.h"
@@ -24,12 +25,19 @@
 #include "topi/transform.h"
 
 namespace tessera::kernel {
-namespace {
 
 const KernelTensors& tensors_of(Subject& subject) {
   if (!subject.tensors) subject.tensors = kernel_tensors(*subject.workload, subject.environment);
   return *subject.tensors;
 }
+
+PrimFunc by_blocks(Subject& subject, const KernelTensors& tensors) {
+  Array<te::Tensor> args = tensors.inputs;
+  for (const te::Tensor& output : tensors.outputs) args.push_back(output);
+  return schedule_blocks(te::create_prim_func(args), subject.environment, &subject.chosen, subject.kernel);
+}
+
+namespace {
 
 PrimFunc by_te_schedule(const te::Schedule& schedule, const KernelTensors& tensors, const std::string& name) {
   Array<ObjectRef> params(tensors.inputs.begin(), tensors.inputs.end());
@@ -40,12 +48,6 @@ PrimFunc by_te_schedule(const te::Schedule& schedule, const KernelTensors& tenso
     compact.set(tensor, decl_buffer(tensor->shape, tensor->dtype, tensor->op->name));
   }
   return te::schedule_to_prim_func(schedule, params, String(name), compact);
-}
-
-PrimFunc by_blocks(Subject& subject, const KernelTensors& tensors) {
-  Array<te::Tensor> args = tensors.inputs;
-  for (const te::Tensor& output : tensors.outputs) args.push_back(output);
-  return schedule_blocks(te::create_prim_func(args), subject.environment, &subject.chosen, subject.kernel);
 }
 
 /// What a search has found for the kernel, where a database is asked.

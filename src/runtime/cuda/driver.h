@@ -68,6 +68,7 @@ inline constexpr int kMaxDynamicSharedSize = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMI
   X(cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                                      \
   X(cuStreamBeginCapture_v2, (CUstream, int))                                                              \
   X(cuStreamEndCapture, (CUstream, CUgraph*))                                                              \
+  X(cuStreamIsCapturing, (CUstream, int*))                                                                 \
   X(cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))                              \
   X(cuGraphLaunch, (CUgraphExec, CUstream))                                                                \
   X(cuGraphDestroy, (CUgraph))                                                                             \
@@ -75,6 +76,8 @@ inline constexpr int kMaxDynamicSharedSize = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMI
   X(cuEventCreate, (CUevent*, unsigned))                                                                   \
   X(cuEventRecord, (CUevent, CUstream))                                                                    \
   X(cuEventDestroy_v2, (CUevent))                                                                          \
+  X(cuEventSynchronize, (CUevent))                                                                         \
+  X(cuEventElapsedTime, (float*, CUevent, CUevent))                                                        \
   X(cuModuleLoadDataEx, (CUmodule*, const void*, unsigned, int*, void**))                                  \
   X(cuModuleUnload, (CUmodule))                                                                            \
   X(cuModuleGetFunction, (CUfunction*, CUmodule, const char*))                                             \
