@@ -4,9 +4,10 @@
     python bench/gpu_models.py                                  # PyTorch and Tessera in this interpreter
     python3 bench/gpu_models.py --ours 'gpu-bundle/python3'     # Tessera in another one, as tools/gpu_bundle.py packs it
     python3 bench/gpu_models.py resnet50 bert --precisions float16 --libs "" cublas,cudnn --out models.json
+    python3 bench/gpu_models.py resnet50_1_ --exports models --prepare    # beside others, for caches of compilers
 
 Models are those of torchvision and transformers with random weights of a seed, exported to ONNX there. `--libs` names columns: vendor
-kernels that the target may use, "" for none but our own. Each round times both sides, warm, between events or waits of the device; the
+kernels that the target may use, "" for none but our own, "measured:cublas,cudnn" where measurements choose them. Each round times both sides, warm, between events or waits of the device; the
 median of the rounds counts. Outputs are compared where both have computed them; geometric means of the ratios are printed last.
 """
 
@@ -55,11 +56,12 @@ def build(command: dict[str, Any]) -> Any:
     passes = []
     if command["precision"] != "float32":
         passes += [relay.transform.InferType(), relay.transform.ToMixedPrecision(command["precision"])]
-    config = {"relay.ToMixedPrecision.keep_orig_output_dtype": True}
+    how, _, names = command["libs"].rpartition(":")
+    config = {"relay.ToMixedPrecision.keep_orig_output_dtype": True, "cuda.measure_kernels": how == "measured"}
     with tessera.transform.PassContext(opt_level=3, config=config):
         mod["main"] = relay.build_module.bind_params_by_name(mod["main"], params)
         mod = tessera.transform.Sequential(passes)(mod)
-        libs = f" -libs={command['libs']}" if command["libs"] else ""
+        libs = f" -libs={names}" if names else ""
         lib = relay.build(mod, tessera.target.Target("cuda" + libs, host="llvm"))
     device = tessera.cuda(0)
     return cuda_graph_executor.GraphModuleCudaGraph(lib["cuda_graph_create"](device)), lib
@@ -158,12 +160,16 @@ def export(torch: Any, case: dict[str, Any], folder: Path) -> None:
     np.savez(folder / "inputs.npz", **{name: value.numpy() for name, value in inputs.items()})
 
 
-def measure(torch: Any, ours: Ours, case: dict[str, Any], libs: list[str], rounds: int) -> dict[str, Any]:
+def measure(
+    torch: Any, ours: Ours, case: dict[str, Any], libs: list[str], rounds: int, exports: Path | None
+) -> dict[str, Any]:
     import numpy as np
 
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
-        folder = Path(name)
-        export(torch, case, folder)
+        folder = exports / f"{case['model']}_{'x'.join(map(str, case['size']))}" if exports else Path(name)
+        if not (folder / "inputs.npz").exists():  # written last
+            folder.mkdir(parents=True, exist_ok=True)
+            export(torch, case, folder)
         model, inputs = torch_model(torch, case)
         dtype = getattr(torch, case["precision"])
         model = model.cuda().to(dtype)
@@ -179,7 +185,7 @@ def measure(torch: Any, ours: Ours, case: dict[str, Any], libs: list[str], round
 
         result: dict[str, Any] = {"name": case["name"], "columns": {}}
         with torch.no_grad():
-            for _ in range(50):
+            for _ in range(50 if rounds else 3):
                 out = theirs()
             wanted = out.float().cpu().numpy()
             count = max(3, min(200, int(ROUND_SECONDS / torch_seconds(torch, theirs, 5))))
@@ -187,14 +193,14 @@ def measure(torch: Any, ours: Ours, case: dict[str, Any], libs: list[str], round
                 built = ours.ask(
                     onnx=str(folder / "model.onnx"),
                     inputs=str(folder / "inputs.npz"),
-                    output=str(folder / "output.npy"),
+                    output=str(Path(name) / "output.npy"),
                     precision=case["precision"],
                     libs=each,
                 )
-                if "error" in built:
+                if "error" in built or not rounds:
                     result["columns"][each] = built
                     continue
-                found = np.load(folder / "output.npy")
+                found = np.load(Path(name) / "output.npy")
                 error = float(np.abs(found - wanted).max() / max(1e-9, np.abs(wanted).max()))
                 seconds: dict[str, list[float]] = {"ours": [], "torch": []}
                 our_count = max(3, min(200, int(ROUND_SECONDS / ours.ask(count=2)["seconds"])))
@@ -209,9 +215,11 @@ def measure(torch: Any, ours: Ours, case: dict[str, Any], libs: list[str], round
 
 
 def line_of(name: str, libs: str, column: dict[str, Any]) -> str:
-    label = f"{name:28} {libs or 'own':12}"
+    label = f"{name:28} {libs or 'own':21}"
     if "error" in column:
         return f"{label} {column['error'].splitlines()[0][:150]}"
+    if "ours" not in column:
+        return f"{label} compile {column['compile']:.0f} s"
     ratio = column["torch"] / column["ours"]
     return (
         f"{label} {column['ours'] * 1e3:9.3f} {column['torch'] * 1e3:9.3f} ms ratio {ratio:5.2f} "
@@ -228,6 +236,8 @@ def main() -> None:
         "--libs", nargs="+", default=["", "cublas,cudnn"], help='vendor kernels of each column, "" for none'
     )
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--exports", type=Path, help="a folder that keeps the models, for other runs")
+    parser.add_argument("--prepare", action="store_true", help="export and compile, and time nothing")
     parser.add_argument("--out", type=Path, help="a file for all numbers, as JSON")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -239,13 +249,14 @@ def main() -> None:
         sys.exit("bench/gpu_models.py needs a CUDA device and a PyTorch that sees it")
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
+    rounds = 0 if options.prepare else options.rounds
     ours, results = Ours(shlex.split(options.ours), Path(__file__)), []
     print(
         f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}: ours, PyTorch, ratio of times (above 1: we are faster)"
     )
     for case in cases(options.cases, options.precisions):
         try:
-            results.append(measure(torch, ours, case, options.libs, options.rounds))
+            results.append(measure(torch, ours, case, options.libs, rounds, options.exports))
         except Exception as error:  # an export that fails
             results.append({"name": case["name"], "columns": {"": {"error": f"{type(error).__name__}: {error}"}}})
         for libs, column in results[-1]["columns"].items():

@@ -71,6 +71,15 @@ def test_fp32_changes_nothing(model):
     )
 
 
+@pytest.mark.parametrize("model", [1], indirect=True)
+def test_one_flag_is_enough_for_matrix_units_of_a_gpu(model, tmp_path):
+    told = run("compile", model, "--precision", "fp16", "--target", "cuda -arch=sm_80", "-o", tmp_path / "net.tar")
+    assert told.returncode == 0, told.stderr
+    lines = run("inspect", tmp_path / "net.tar").stdout.splitlines()
+    (convolution,) = (line for line in lines if "nn_conv2d" in line)
+    assert convolution.endswith("by gemm") and sum("layout_transform" in line for line in lines) <= 2
+
+
 def test_a_precision_that_is_not_there(model, tmp_path):
     told = run("compile", model, "--precision", "fp8", "-o", tmp_path / "net.tar")
     assert told.returncode == 2 and "--precision: fp8 not in {fp32,fp16,bf16,int8}" in told.stderr

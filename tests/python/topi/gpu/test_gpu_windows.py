@@ -58,7 +58,7 @@ def test_small_images_have_threads_of_single_positions():
 
 def test_channels_that_do_not_lie_together_are_left_to_others():
     assert WINDOWS not in rules(build(depthwise(32, 56, 145, 3), "cuda -arch=sm_90a"))
-    x, w = var("x", 32, 144, 56, 56, dtype="float16"), var("w", 144, 1, 3, 3, dtype="float16")
+    x, w = var("x", 32, 144, 56, 56), var("w", 144, 1, 3, 3)
     channels_first = relay.nn.conv2d(x, w, padding=1, channels=144, groups=144, kernel_size=3)
     assert WINDOWS not in rules(build(channels_first, "cuda -arch=sm_90a"))
 
