@@ -1,7 +1,9 @@
 """Searches: strategies, measuring, callbacks, pieces in Python, and what comes of them against NumPy."""
 
+import gc
 import logging
 import os
+import weakref
 
 import numpy as np
 import pytest
@@ -774,3 +776,17 @@ def test_a_log_of_each_task_is_written(tmp_path):
     assert "small" in name
     assert "sampled" in (tmp_path / "logs" / name).read_text()
     logging.getLogger(name[: -len(".log")]).handlers.clear()
+
+
+@pytest.mark.parametrize("kind", ["ReplayTrace", "ReplayFunc", "EvolutionarySearch"])
+def test_a_context_and_what_it_holds_are_freed(kind):
+    strategy = getattr(ms.search_strategy, kind)(num_trials_per_iter=4, max_trials_per_task=4)
+    logger = logging.Logger("of this context")
+    alive = weakref.ref(logger)
+    owner = context(matmul(8), strategy, logger=logger)
+    owner._initialize()
+    owner.pre_tuning()
+    owner.post_tuning()
+    del owner, logger, strategy
+    gc.collect()
+    assert alive() is None

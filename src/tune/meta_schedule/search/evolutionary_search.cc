@@ -217,11 +217,6 @@ std::vector<Schedule> picked(EvolutionarySearchNode& self, const std::vector<Sch
 
 }  // namespace
 
-void EvolutionarySearchNode::initialize(const TuneContext& context) {
-  state.context = context;
-  state.random = Random::state_of_seed(Random(&context.edit()->rand_state).fork());
-}
-
 void EvolutionarySearchNode::pre_tuning(const Array<Schedule>& spaces, const Database& database,
                                         const CostModel& cost_model) {
   state.start(spaces, database, cost_model);

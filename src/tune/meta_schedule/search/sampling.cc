@@ -8,6 +8,13 @@ namespace tessera::meta_schedule {
 
 using schedule::Random;
 
+void SearchState::initialize(const TuneContext& of) {
+  TuneContextNode own = *of;
+  own.search_strategy = nullptr;
+  context = make(std::move(own));
+  random = Random::state_of_seed(Random(&of.edit()->rand_state).fork());
+}
+
 void SearchState::start(const Array<Schedule>& design_spaces, const Database& with_database,
                         const CostModel& with_cost_model) {
   if (is_running) throw Error(ValueError) << "pre_tuning was called already, without post_tuning after it";
@@ -45,11 +52,6 @@ Schedule replayed(const TuneContextNode& context, const Trace& trace, bool sampl
   return postprocessed(sch, context.postprocs) ? sch : Schedule();
 }
 
-void ReplayTraceNode::initialize(const TuneContext& context) {
-  state.context = context;
-  state.random = Random::state_of_seed(Random(&context.edit()->rand_state).fork());
-}
-
 Array<MeasureCandidate> ReplayTraceNode::generate() {
   state.require_running("ReplayTrace");
   int64_t count = std::min(num_trials_per_iter, max_trials_per_task - state.begun);
@@ -72,11 +74,6 @@ Array<MeasureCandidate> ReplayTraceNode::generate() {
   for (const Schedule& sch : found)
     if (sch) out.push_back(make(MeasureCandidateNode{.sch = sch, .args_info = args}));
   return out.empty() ? Array<MeasureCandidate>(nullptr) : out;
-}
-
-void ReplayFuncNode::initialize(const TuneContext& context) {
-  state.context = context;
-  state.random = Random::state_of_seed(Random(&context.edit()->rand_state).fork());
 }
 
 Array<MeasureCandidate> ReplayFuncNode::generate() {

@@ -7,7 +7,7 @@ namespace tessera::meta_schedule {
 
 /// What strategies remember of a run.
 struct SearchState {
-  TuneContext context;
+  TuneContext context;  // without its strategy, or each would keep the other
   Array<Schedule> spaces;
   Database database;
   CostModel cost_model;
@@ -15,6 +15,7 @@ struct SearchState {
   int64_t begun = 0;  // how many candidates have been given out
   bool is_running = false;
 
+  void initialize(const TuneContext& of);
   void start(const Array<Schedule>& design_spaces, const Database& with_database, const CostModel& with_cost_model);
   void stop() { *this = SearchState{.context = context, .random = random}; }
   void require_running(const char* strategy) const;
@@ -25,7 +26,7 @@ struct ReplayTraceNode : SearchStrategyNode {
   int64_t num_trials_per_iter = 64, max_trials_per_task = 64, max_fail_count = 100;
   SearchState state;
   ReplayTraceNode() { methods = &methods_of<ReplayTraceNode>; }
-  void initialize(const TuneContext& context);
+  void initialize(const TuneContext& context) { state.initialize(context); }
   void pre_tuning(const Array<Schedule>& spaces, const Database& database, const CostModel& cost_model) {
     state.start(spaces, database, cost_model);
   }
@@ -45,7 +46,7 @@ struct ReplayFuncNode : SearchStrategyNode {
   int64_t num_trials_per_iter = 64, max_trials_per_task = 64;
   SearchState state;
   ReplayFuncNode() { methods = &methods_of<ReplayFuncNode>; }
-  void initialize(const TuneContext& context);
+  void initialize(const TuneContext& context) { state.initialize(context); }
   void pre_tuning(const Array<Schedule>& spaces, const Database& database, const CostModel& cost_model) {
     state.start(spaces, database, cost_model);
   }
@@ -68,7 +69,7 @@ struct EvolutionarySearchNode : SearchStrategyNode {
   Workload workload;
   std::unordered_map<int64_t, std::vector<IRModule>> measured;  // by structural hash
   EvolutionarySearchNode() { methods = &methods_of<EvolutionarySearchNode>; }
-  void initialize(const TuneContext& context);
+  void initialize(const TuneContext& context) { state.initialize(context); }
   void pre_tuning(const Array<Schedule>& spaces, const Database& database, const CostModel& cost_model);
   void post_tuning();
   Array<MeasureCandidate> generate();
