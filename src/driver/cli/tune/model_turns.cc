@@ -16,7 +16,7 @@ std::pair<double, double> seconds_in_turns(const CompiledModel& before, const Co
   };
   const std::vector<Contestant> both{{"rules", sample(first)}, {"tuned", sample(second)}};
   const std::vector<Statistics> times = measure_in_turns(both, {.seconds = seconds});
-  return {times[0].p50, times[1].p50};
+  return {times[0].min, times[1].min};
 }
 
 }  // namespace tessera::cli
