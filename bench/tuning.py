@@ -236,13 +236,13 @@ def matmul_template(n: int) -> Any:
 
 def learning_tasks() -> dict[str, Any]:
     conv = [("TENSOR", (1, 64, 56, 56), "float32"), ("TENSOR", (64, 64, 3, 3), "float32")]
-    dense = [("TENSOR", (128, 768), "float32"), ("TENSOR", (3072, 768), "float32")]
+    dense = [("TENSOR", (128, 768), "float32"), ("TENSOR", (768, 768), "float32")]
     return {
         "matmul 512": autotvm.task.create("bench/matmul", args=(512,), target=TARGET),
         "conv2d_NCHWc 64, 56x56, 3x3": autotvm.task.create(
             "conv2d_NCHWc.x86", (*conv, (1, 1), (1, 1, 1, 1), (1, 1), "NCHW", "NCHW", "float32"), TARGET
         ),
-        "dense_pack 128x3072x768": autotvm.task.create("dense_pack.x86", (*dense, None, "float32"), TARGET),
+        "dense_pack 128x768x768": autotvm.task.create("dense_pack.x86", (*dense, None, "float32"), TARGET),
     }
 
 

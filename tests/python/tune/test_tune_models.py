@@ -239,6 +239,15 @@ def test_records_that_come_with_the_package_are_found_and_can_be_left_out():
     assert done.stdout.split() == ["True", "False"], done.stderr
 
 
+def test_the_records_of_the_package_are_whole_and_small():
+    files = sorted((Path(tvm.__file__).parent / "tuning_records").glob("[!t]*.jsonl"))
+    assert files and sum(file.stat().st_size for file in files) <= 2_000_000
+    for file in files:
+        count, plans, skipped = tvm.get_global_func("driver.look_at_records")(str(file))
+        assert int(count) == len(plans) == len(lines_of(file)) and not len(skipped)
+        assert all(re.sub(r"\W+", "_", each["machine"].rsplit(" ", 1)[0]) == file.stem for each in lines_of(file))
+
+
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 
