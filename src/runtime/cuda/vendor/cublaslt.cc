@@ -1,99 +1,19 @@
 #include "runtime/cuda/vendor/cublaslt.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
-#include "runtime/cuda/toolkit.h"
+#include "runtime/cuda/vendor/cublaslt_library.h"
 #include "runtime/cuda/vendor/session.h"
 
 namespace tessera::cuda {
+
+using namespace lt;
+
 namespace {
-
-// ---- what we use of cublasLt.h ---------------------------------------------------------------------------------------
-
-using Handle = struct cublasLtContext*;
-using MatmulDesc = struct cublasLtMatmulDescOpaque;
-using MatrixLayout = struct cublasLtMatrixLayoutOpaque;
-using Preference = struct cublasLtMatmulPreferenceOpaque;
-
-struct Algorithm {
-  uint64_t data[8];
-};
-struct HeuristicResult {
-  Algorithm algorithm;
-  size_t workspace_bytes;
-  int state;
-  float waves;
-  int reserved[4];
-};
-
-constexpr int kCompute32f = 68, kCompute32fTf32 = 77, kCompute64f = 70, kCompute32i = 72;
-constexpr int kR32f = 0, kR64f = 1, kR16f = 2, kR8i = 3, kR32i = 10, kR16bf = 14;
-constexpr int kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPointer = 8;
-constexpr int kLayoutBatchCount = 5, kLayoutBatchStride = 6;
-constexpr int kPrefWorkspaceBytes = 1, kPrefAlignmentA = 5;  // B, C and D follow
-constexpr int kEpilogueDefault = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32;
-constexpr int kTransposed = 1;
-
-// clang-format off
-#define TESSERA_CUBLASLT_FUNCTIONS(X)                                                                      \
-  X(cublasLtCreate, (Handle*))                                                                             \
-  X(cublasLtMatmulDescCreate, (MatmulDesc**, int, int))                                                    \
-  X(cublasLtMatmulDescDestroy, (MatmulDesc*))                                                              \
-  X(cublasLtMatmulDescSetAttribute, (MatmulDesc*, int, const void*, size_t))                               \
-  X(cublasLtMatrixLayoutCreate, (MatrixLayout**, int, uint64_t, uint64_t, int64_t))                        \
-  X(cublasLtMatrixLayoutDestroy, (MatrixLayout*))                                                          \
-  X(cublasLtMatrixLayoutSetAttribute, (MatrixLayout*, int, const void*, size_t))                           \
-  X(cublasLtMatmulPreferenceCreate, (Preference**))                                                        \
-  X(cublasLtMatmulPreferenceDestroy, (Preference*))                                                        \
-  X(cublasLtMatmulPreferenceSetAttribute, (Preference*, int, const void*, size_t))                         \
-  X(cublasLtMatmulAlgoGetHeuristic, (Handle, MatmulDesc*, MatrixLayout*, MatrixLayout*, MatrixLayout*,     \
-                                     MatrixLayout*, Preference*, int, HeuristicResult*, int*))             \
-  X(cublasLtMatmul, (Handle, MatmulDesc*, const void*, const void*, MatrixLayout*, const void*,            \
-                     MatrixLayout*, const void*, const void*, MatrixLayout*, void*, MatrixLayout*,         \
-                     const Algorithm*, void*, size_t, CUstream))
-// clang-format on
-
-struct Library {
-#define TESSERA_DECLARE(NAME, PARAMETERS) int(*NAME) PARAMETERS = nullptr;
-  TESSERA_CUBLASLT_FUNCTIONS(TESSERA_DECLARE)
-#undef TESSERA_DECLARE
-  const char* (*status_text)(int) = nullptr;
-};
-
-const Library* find_library() {
-  static const Library* found = []() -> const Library* {
-    void* handle = open_toolkit_library({"libcublasLt.so", "libcublasLt.so.13", "libcublasLt.so.12"});
-    if (!handle) return nullptr;
-    auto* out = new Library;
-    bool is_whole = true;
-#define TESSERA_FIND(NAME, PARAMETERS) \
-  is_whole &= (out->NAME = reinterpret_cast<decltype(out->NAME)>(dlsym(handle, #NAME))) != nullptr;
-    TESSERA_CUBLASLT_FUNCTIONS(TESSERA_FIND)
-#undef TESSERA_FIND
-    out->status_text = reinterpret_cast<const char* (*)(int)>(dlsym(handle, "cublasLtGetStatusString"));
-    is_whole &= out->status_text != nullptr;
-    return is_whole ? out : nullptr;
-  }();
-  return found;
-}
-
-const Library& library() {
-  const Library* found = find_library();
-  if (!found)
-    throw Error(RuntimeError) << "cuBLASLt is not there (libcublasLt.so.13 or .12): install the CUDA toolkit, name the "
-                                 "folder that has it in TESSERA_CUDA_LIBRARIES, or compile without -libs=cublas";
-  return *found;
-}
-
-void succeed(int status, const char* what) {
-  if (status != 0) throw Error(RuntimeError) << "cuBLASLt: " << what << " failed: " << library().status_text(status);
-}
 
 Handle handle_of(DLDevice device) {
   static std::mutex mutex;

@@ -1,112 +1,19 @@
 #include "runtime/cuda/vendor/cudnn.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
 #include <mutex>
 
-#include "runtime/cuda/toolkit.h"
+#include "runtime/cuda/vendor/cudnn_library.h"
 #include "runtime/cuda/vendor/session.h"
 
 namespace tessera::cuda {
+
+using namespace dnn;
+
 namespace {
-
-// ---- what we use of cudnn.h ------------------------------------------------------------------------------------------
-
-using DnnHandle = struct cudnnContext*;
-using Tensor = struct cudnnTensorStruct;
-using Filter = struct cudnnFilterStruct;
-using Convolution = struct cudnnConvolutionStruct;
-using Activation = struct cudnnActivationStruct;
-
-struct AlgorithmTime {
-  int algorithm, status;
-  float milliseconds;
-  size_t workspace_bytes;
-  int is_deterministic, math;
-  int reserved[3];
-};
-
-constexpr int kFloat = 0, kDouble = 1, kHalf = 2, kBfloat16 = 9;
-constexpr int kChannelsFirst = 0, kChannelsLast = 1;
-constexpr int kMirrored = 0, kCrossCorrelation = 1;
-constexpr int kDefaultMath = 0, kMatrixUnits = 1, kFmaMath = 3;
-constexpr int kRelu = 1, kIdentity = 5;
-constexpr int kPrecomputedGemm = 1;  // the algorithm that adds a bias without an activation
-constexpr int kSoftmaxAccurate = 1, kSoftmaxLog = 2, kSoftmaxOfChannels = 1;
-
-// clang-format off
-#define TESSERA_CUDNN_FUNCTIONS(X)                                                                         \
-  X(cudnnCreate, (DnnHandle*))                                                                             \
-  X(cudnnSetStream, (DnnHandle, CUstream))                                                                 \
-  X(cudnnCreateTensorDescriptor, (Tensor**))                                                               \
-  X(cudnnSetTensorNdDescriptorEx, (Tensor*, int, int, int, const int*))                                    \
-  X(cudnnDestroyTensorDescriptor, (Tensor*))                                                               \
-  X(cudnnCreateFilterDescriptor, (Filter**))                                                               \
-  X(cudnnSetFilterNdDescriptor, (Filter*, int, int, int, const int*))                                      \
-  X(cudnnDestroyFilterDescriptor, (Filter*))                                                               \
-  X(cudnnCreateConvolutionDescriptor, (Convolution**))                                                     \
-  X(cudnnSetConvolutionNdDescriptor, (Convolution*, int, const int*, const int*, const int*, int, int))    \
-  X(cudnnSetConvolutionGroupCount, (Convolution*, int))                                                    \
-  X(cudnnSetConvolutionMathType, (Convolution*, int))                                                      \
-  X(cudnnDestroyConvolutionDescriptor, (Convolution*))                                                     \
-  X(cudnnCreateActivationDescriptor, (Activation**))                                                       \
-  X(cudnnSetActivationDescriptor, (Activation*, int, int, double))                                         \
-  X(cudnnDestroyActivationDescriptor, (Activation*))                                                       \
-  X(cudnnGetConvolutionForwardAlgorithm_v7, (DnnHandle, Tensor*, Filter*, Convolution*, Tensor*, int,      \
-                                             int*, AlgorithmTime*))                                        \
-  X(cudnnFindConvolutionForwardAlgorithm, (DnnHandle, Tensor*, Filter*, Convolution*, Tensor*, int,        \
-                                           int*, AlgorithmTime*))                                          \
-  X(cudnnGetConvolutionForwardWorkspaceSize, (DnnHandle, Tensor*, Filter*, Convolution*, Tensor*, int,     \
-                                              size_t*))                                                    \
-  X(cudnnConvolutionForward, (DnnHandle, const void*, Tensor*, const void*, Filter*, const void*,          \
-                              Convolution*, int, void*, size_t, const void*, Tensor*, void*))              \
-  X(cudnnConvolutionBiasActivationForward, (DnnHandle, const void*, Tensor*, const void*, Filter*,         \
-                                            const void*, Convolution*, int, void*, size_t, const void*,    \
-                                            Tensor*, const void*, Tensor*, const void*, Activation*,       \
-                                            Tensor*, void*))                                               \
-  X(cudnnSoftmaxForward, (DnnHandle, int, int, const void*, Tensor*, const void*, const void*, Tensor*,    \
-                          void*))
-// clang-format on
-
-struct DnnLibrary {
-#define TESSERA_DECLARE(NAME, PARAMETERS) int(*NAME) PARAMETERS = nullptr;
-  TESSERA_CUDNN_FUNCTIONS(TESSERA_DECLARE)
-#undef TESSERA_DECLARE
-  const char* (*status_text)(int) = nullptr;
-};
-
-const DnnLibrary* find_cudnn() {
-  static const DnnLibrary* found = []() -> const DnnLibrary* {
-    void* handle = open_toolkit_library({"libcudnn.so", "libcudnn.so.9", "libcudnn.so.8"});
-    if (!handle) return nullptr;
-    auto* out = new DnnLibrary;
-    bool is_whole = true;
-#define TESSERA_FIND(NAME, PARAMETERS) \
-  is_whole &= (out->NAME = reinterpret_cast<decltype(out->NAME)>(dlsym(handle, #NAME))) != nullptr;
-    TESSERA_CUDNN_FUNCTIONS(TESSERA_FIND)
-#undef TESSERA_FIND
-    out->status_text = reinterpret_cast<const char* (*)(int)>(dlsym(handle, "cudnnGetErrorString"));
-    is_whole &= out->status_text != nullptr;
-    return is_whole ? out : nullptr;
-  }();
-  return found;
-}
-
-const DnnLibrary& cudnn() {
-  const DnnLibrary* found = find_cudnn();
-  if (!found)
-    throw Error(RuntimeError) << "cuDNN is not there (libcudnn.so.9 or .8): install it, name the folder that has it in "
-                                 "TESSERA_CUDA_LIBRARIES, or compile without -libs=cudnn";
-  return *found;
-}
-
-void check_dnn(int status, const char* what) {
-  if (status != 0) throw Error(RuntimeError) << "cuDNN: " << what << " failed: " << cudnn().status_text(status);
-}
 
 DnnHandle dnn_handle(const VendorSession& session) {
   static auto* handles = new std::map<int, DnnHandle>;
