@@ -83,6 +83,9 @@ struct Value {
 };
 using Values = std::vector<Value>;
 
+/// The number without what is behind its point; the nearest there is where it is too large, 0 for none.
+int64_t whole_part(double real);
+
 /// Tensors, and lists and dictionaries, that were changed, with what they were.
 struct Journal {
   std::vector<std::pair<std::shared_ptr<Cell>, Expr>> tensors;

@@ -6,6 +6,8 @@
 #include "relay/type/type_of.h"
 #include "runtime/function/element.h"
 
+#include <cmath>
+
 namespace tessera::torch {
 
 using namespace relay;  // NOLINT: makers of calls
@@ -32,6 +34,12 @@ void Cell::set(const Expr& value) {
   }
   now = value;
   ++version;
+}
+
+int64_t whole_part(double real) {
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  if (std::isnan(real)) return 0;
+  return real >= kLimit ? INT64_MAX : real < -kLimit ? INT64_MIN : static_cast<int64_t>(real);
 }
 
 Value Value::of(int64_t integer) {
@@ -172,7 +180,7 @@ Expr Operation::number_expr(const Value& value) const {
 }
 
 std::optional<int64_t> Operation::known_int(const Value& value) const {
-  if (value.is_known_number()) return value.kind == Value::Float ? static_cast<int64_t>(value.real) : value.integer;
+  if (value.is_known_number()) return value.kind == Value::Float ? whole_part(value.real) : value.integer;
   if (!value.cell) return std::nullopt;
   std::optional<std::vector<int64_t>> seen = constant_ints(value.expr());
   if (!seen || seen->size() != 1) return std::nullopt;

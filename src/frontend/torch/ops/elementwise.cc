@@ -33,7 +33,7 @@ Converter whole_unary(const char* op) {
       const double value = x.as_real();
       std::string_view name = op;
       const double out = name == "floor" ? std::floor(value) : name == "ceil" ? std::ceil(value) : std::trunc(value);
-      return Values{Value::of(static_cast<int64_t>(out))};
+      return Values{Value::of(whole_part(out))};
     }
     return Values{is_float(in.dtype(in[0])) ? call_op(op, {in[0]}) : in[0]};
   };

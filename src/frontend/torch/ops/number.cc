@@ -47,7 +47,7 @@ Converter as_number(Value::Kind kind) {
       return kind == Value::Float ? Value::of(real) : kind == Value::Int ? Value::of(integer) : Value::of(real != 0);
     };
     if (x.is_known_number())
-      return Values{known(x.as_real(), x.kind == Value::Float ? static_cast<int64_t>(x.real) : x.integer)};
+      return Values{known(x.as_real(), x.kind == Value::Float ? whole_part(x.real) : x.integer)};
     Expr own = in.tensor_of(x);
     if (kind != Value::Float) {
       if (std::optional<int64_t> integer = in.dtype(own).is_integral() ? in.known_int(x) : std::nullopt)
@@ -55,7 +55,7 @@ Converter as_number(Value::Kind kind) {
     }
     if (own.as<Constant>())
       if (std::optional<double> real = in.constant_number(own))
-        return Values{known(*real, static_cast<int64_t>(*real))};
+        return Values{known(*real, whole_part(*real))};
     if (in.rank(own) != 0) own = reshape(own, Array<PrimExpr>());
     const DataType dtype = kind == Value::Float ? DataType::Float(64)
                            : kind == Value::Int ? DataType::Int(64)
@@ -99,7 +99,7 @@ Converter real_function(double (*of)(double)) {
   return [of](Operation& in) {
     const double out = of(in.real_of(in.value(0), "the number"));
     const std::string name = in.name();
-    if (name == "ceil" || name == "floor" || name == "trunc") return Values{Value::of(static_cast<int64_t>(out))};
+    if (name == "ceil" || name == "floor" || name == "trunc") return Values{Value::of(whole_part(out))};
     return Values{Value::of(out)};
   };
 }
