@@ -112,7 +112,7 @@ Exprs KerasLayer::call(const std::string& op, const Fields& config, std::vector<
 const std::unordered_map<std::string, KerasRow>& keras_rows() {
   static const auto rows = [] {
     std::unordered_map<std::string, KerasRow> out;
-    for (auto family : {core_rows, merge_rows, recurrent_rows, window_rows})
+    for (auto family : {attention_rows, core_rows, merge_rows, recurrent_rows, window_rows})
       for (const KerasRow& row : family()) out.emplace(row.op, row);
     return out;
   }();

@@ -54,6 +54,7 @@ struct KerasRow {
   Order order = Order::Keras;
 };
 using KerasRows = std::vector<KerasRow>;
+KerasRows attention_rows();
 KerasRows core_rows();
 KerasRows merge_rows();
 KerasRows recurrent_rows();
