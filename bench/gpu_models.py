@@ -7,7 +7,8 @@
     python3 bench/gpu_models.py resnet50_1_ --exports models --prepare    # beside others, for caches of compilers
 
 Models are those of torchvision and transformers with random weights of a seed, exported to ONNX there. `--libs` names columns: vendor
-kernels that the target may use, "" for none but our own, "measured:cublas,cudnn" where measurements choose them. Each round times both sides, warm, between events or waits of the device; the
+kernels that the target may use, "" for none but our own, "measured:cublas,cudnn" where measurements choose them. Each round times
+PyTorch and all columns, warm, between events or waits of the device; the
 median of the rounds counts. Outputs are compared where both have computed them; geometric means of the ratios are printed last.
 """
 
@@ -22,6 +23,7 @@ import statistics
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +36,16 @@ OPSET = 17
 
 
 def cases(words: list[str], precisions: list[str]) -> list[dict[str, Any]]:
+    """Those that the first word names come first."""
     out = []
     for model in MODELS:
         for size in SENTENCES if model == "bert" else IMAGES:
             for precision in precisions:
                 name = f"{model}_{'x'.join(map(str, size))}_{precision}"
-                if not words or any(word in name for word in words):
-                    out.append({"name": name, "model": model, "size": size, "precision": precision})
-    return out
+                rank = next((i for i, word in enumerate(words or [""]) if word in name), None)
+                if rank is not None:
+                    out.append({"name": name, "model": model, "size": size, "precision": precision, "rank": rank})
+    return sorted(out, key=lambda case: case["rank"])
 
 
 # ---- Tessera, in its process -----------------------------------------------------------------------------------------
@@ -161,7 +165,7 @@ def export(torch: Any, case: dict[str, Any], folder: Path) -> None:
 
 
 def measure(
-    torch: Any, ours: Ours, case: dict[str, Any], libs: list[str], rounds: int, exports: Path | None
+    torch: Any, ours: dict[str, Ours], case: dict[str, Any], rounds: int, exports: Path | None
 ) -> dict[str, Any]:
     import numpy as np
 
@@ -183,35 +187,43 @@ def measure(
             torch.compiler.cudagraph_mark_step_begin()
             return compiled(*args)
 
-        result: dict[str, Any] = {"name": case["name"], "columns": {}}
-        with torch.no_grad():
-            for _ in range(50 if rounds else 3):
+        def built(libs: str) -> dict[str, Any]:
+            return ours[libs].ask(
+                onnx=str(folder / "model.onnx"),
+                inputs=str(folder / "inputs.npz"),
+                output=str(output(libs)),
+                precision=case["precision"],
+                libs=libs,
+            )
+
+        def output(libs: str) -> Path:
+            return Path(name) / f"{list(ours).index(libs)}.npy"
+
+        with torch.no_grad(), ThreadPoolExecutor(len(ours)) as threads:  # all compile at once
+            waiting = {libs: threads.submit(built, libs) for libs in ours}
+            out = theirs()
+            columns = {libs: each.result() for libs, each in waiting.items()}
+            good = [libs for libs, column in columns.items() if "error" not in column and rounds]
+            for _ in range(50 if rounds else 2):
                 out = theirs()
             wanted = out.float().cpu().numpy()
-            count = max(3, min(200, int(ROUND_SECONDS / torch_seconds(torch, theirs, 5))))
-            for each in libs:
-                built = ours.ask(
-                    onnx=str(folder / "model.onnx"),
-                    inputs=str(folder / "inputs.npz"),
-                    output=str(Path(name) / "output.npy"),
-                    precision=case["precision"],
-                    libs=each,
-                )
-                if "error" in built or not rounds:
-                    result["columns"][each] = built
-                    continue
-                found = np.load(Path(name) / "output.npy")
-                error = float(np.abs(found - wanted).max() / max(1e-9, np.abs(wanted).max()))
-                seconds: dict[str, list[float]] = {"ours": [], "torch": []}
-                our_count = max(3, min(200, int(ROUND_SECONDS / ours.ask(count=2)["seconds"])))
-                for _ in range(rounds):
-                    seconds["ours"].append(ours.ask(count=our_count)["seconds"])
-                    seconds["torch"].append(torch_seconds(torch, theirs, count))
-                medians = {key: statistics.median(values) for key, values in seconds.items()}
-                result["columns"][each] = {**built, **medians, "error_of_greatest": error}
+            times: dict[str, Any] = {"torch": lambda count: torch_seconds(torch, theirs, count)}
+            times.update({libs: lambda count, libs=libs: ours[libs].ask(count=count)["seconds"] for libs in good})
+            counts = {key: max(3, min(200, int(ROUND_SECONDS / time(3)))) for key, time in times.items()}
+            seconds: dict[str, list[float]] = {key: [] for key in times}
+            for _ in range(rounds):
+                for key, time in times.items():
+                    seconds[key].append(time(counts[key]))
+            for libs in good:
+                error = np.abs(np.load(output(libs)) - wanted).max() / max(1e-9, np.abs(wanted).max())
+                columns[libs] |= {
+                    "ours": statistics.median(seconds[libs]),
+                    "torch": statistics.median(seconds["torch"]),
+                    "error_of_greatest": float(error),
+                }
     torch.compiler.reset()
     torch.cuda.empty_cache()
-    return result
+    return {"name": case["name"], "columns": columns}
 
 
 def line_of(name: str, libs: str, column: dict[str, Any]) -> str:
@@ -250,13 +262,14 @@ def main() -> None:
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     rounds = 0 if options.prepare else options.rounds
-    ours, results = Ours(shlex.split(options.ours), Path(__file__)), []
+    ours = {libs: Ours(shlex.split(options.ours), Path(__file__)) for libs in options.libs}
+    results = []
     print(
         f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}: ours, PyTorch, ratio of times (above 1: we are faster)"
     )
     for case in cases(options.cases, options.precisions):
         try:
-            results.append(measure(torch, ours, case, options.libs, rounds, options.exports))
+            results.append(measure(torch, ours, case, rounds, options.exports))
         except Exception as error:  # an export that fails
             results.append({"name": case["name"], "columns": {"": {"error": f"{type(error).__name__}: {error}"}}})
         for libs, column in results[-1]["columns"].items():
