@@ -13,6 +13,7 @@ from .._ffi.registry import get_global_func, register_func
 from ..contrib import _function_pickle
 from ..runtime import load_module
 from . import _ffi_api
+from . import testing as testing
 
 __all__ = ["proxy", "server", "split_address", "tracker"]
 

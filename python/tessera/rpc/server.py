@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from . import testing as testing
 from ._process import ServiceProcess
 
 __all__ = ["Server"]

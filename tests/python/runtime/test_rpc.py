@@ -310,3 +310,23 @@ def test_wrong_flags_of_a_server_are_named():
     assert done.returncode == 2 and "--prot is no flag" in done.stderr
     done = subprocess.run([program, "--host", "0.0.0.0"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "Set TESSERA_RPC_SECRET" in done.stderr
+
+
+@pytest.mark.parametrize("is_local", [False, True])
+def test_functions_to_try_a_session_with_are_everywhere(is_local):
+    server = rpc.Server()
+    session = rpc.LocalSession() if is_local else rpc.connect("127.0.0.1", server.port)
+    get = session.get_function
+    assert (get("rpc.test.addone")(10), get("rpc.test.strcat")("abc", 11)) == (11, "abc:11")
+    assert get("rpc.test.runtime_str_concat")("abc", "def") == "abcdef"
+    assert get("rpc.test.add_to_lhs")(10)(12) == 22
+    get("rpc.test.remote_array_func")(tessera.nd.array(np.ones((3, 4)), session.cpu(0)))
+    about = get("rpc.test.remote_return_nd")
+    array = about("get_arr")()
+    array.copyfrom(np.ones(10, "float32"))
+    assert (about("get_arr_elem")(array, 3), about("get_elem")(3)) == (1, 0)
+    with pytest.raises((ValueError, error.TVMError), match="there is no 'size' of an array"):
+        about("size")
+    with pytest.raises((ValueError, error.TVMError), match="abc"):
+        get("rpc.test.except")("abc")
+    server.terminate()
