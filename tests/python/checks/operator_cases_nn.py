@@ -276,6 +276,17 @@ def blocks_of(matrix, height, width):
     return [data.reshape(-1) if height == width == 1 else data, np.nonzero(used)[1], indptr]
 
 
+def matrix_of(columns, data, indices, indptr):
+    """What `blocks_of` took apart."""
+    data = data.reshape(len(data), *(data.shape[1:] or (1, 1)))
+    _, height, width = data.shape
+    out = np.zeros((len(indptr) - 1, height, columns // width, width), data.dtype)
+    for row, (first, end) in enumerate(zip(indptr, indptr[1:])):
+        for entry in range(first, end):
+            out[row, :, indices[entry]] += data[entry]
+    return out.reshape(-1, columns)
+
+
 def sparse(g, matrix, height=1, width=1):
     data, indices, indptr = blocks_of(matrix, height, width)
     return [g.given(data), g.given(indices, "int32", is_index=True), g.given(indptr, "int32", is_index=True)]
@@ -290,7 +301,12 @@ def sparse_dense(g: Graph, name):
     left = g.rng.random() < 0.3
     parts = sparse(g, matrix, *block)
     build = lambda x, *parts: call(name, x, *parts, attrs="SparseDenseAttrs", sparse_lhs=left)
-    return g.add(build, x, *parts, want=lambda x, *_: np.ascontiguousarray(matrix @ x.T if left else x @ matrix.T))
+
+    def want(x, *parts):
+        matrix = matrix_of(k, *parts)
+        return np.ascontiguousarray(matrix @ x.T if left else x @ matrix.T)
+
+    return g.add(build, x, *parts, want=want)
 
 
 @case("nn.sparse_add", "nn.sparse_transpose")
@@ -299,9 +315,14 @@ def sparse_sum(g: Graph, name):
     matrix = thin(g, n, n)
     parts = sparse(g, matrix)
     if name == "nn.sparse_add":
-        return g.add(lambda x, *p: call(name, x, *p), g.tensor((n, n)), *parts, want=lambda x, *_: x + matrix)
-    transposed = [part.astype("int32") if i else part for i, part in enumerate(blocks_of(matrix.T, 1, 1))]
-    return g.add(lambda *p: nn.sparse_transpose(p), *parts, want=lambda *_: transposed)
+        want = lambda x, *parts: x + matrix_of(n, *parts)
+        return g.add(lambda x, *p: call(name, x, *p), g.tensor((n, n)), *parts, want=want)
+
+    def transposed(*parts):
+        flipped = blocks_of(matrix_of(n, *parts).T, 1, 1)
+        return [part.astype("int32") if i else part for i, part in enumerate(flipped)]
+
+    return g.add(lambda *p: nn.sparse_transpose(p), *parts, want=transposed)
 
 
 @case("nn.sparse_conv2d")
@@ -316,7 +337,9 @@ def sparse_conv2d(g: Graph, name):
         x = relay.transpose(x, (0, 2, 3, 1)) if nhwc else x
         return nn.sparse_conv2d(x, *parts, layout=layout, kernel_size=[kernel] * 2)
 
-    def want(x, *_):
+    def want(x, *parts):
+        shape = (4, kernel, kernel, 2) if nhwc else (4, 2, kernel, kernel)
+        weight = matrix_of(flat.shape[1], *parts).reshape(shape).transpose((0, 3, 1, 2) if nhwc else (0, 1, 2, 3))
         padded = np.pad(x, [(0, 0), (0, 0), *[(kernel // 2,) * 2] * 2])
         view = np.lib.stride_tricks.sliding_window_view(padded, (kernel, kernel), (2, 3))
         return np.einsum("nchwij,ocij->nhwo" if nhwc else "nchwij,ocij->nohw", view, weight).astype("float32")
