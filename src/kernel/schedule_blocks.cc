@@ -42,6 +42,7 @@ bool moves_across(const BlockNode* block) {
 /// their elements one by one.
 bool is_shared_work(const State& state, const BlockRef& block) {
   schedule::Cursor cursor = state.find(block);
+  if (cursor.block()->annotations.count(topi::kComputedOnce)) return true;
   const bool is_move = moves_across(cursor.block());
   if (!is_move && !is_costly(cursor.block())) return false;
   const int64_t once = iterations(cursor);

@@ -8,6 +8,9 @@
 
 namespace tessera::topi {
 
+/// Of a stage: many elements of its consumers share each of its own, and CPUs do not compute it anew for them.
+inline constexpr const char* kComputedOnce = "computed_once";
+
 /// A function under a rule: its state, and the blocks that stand for the stages of the program.
 class BlockProgram {
   GlobalVar name_;

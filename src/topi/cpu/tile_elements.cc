@@ -32,12 +32,15 @@ Var axis_of(const State& state, const BlockRef& block, const LoopRef& loop) {
 }
 
 /// True when `inner`, of `extent` steps, and `outer` around it go through memory as one loop would: wherever the block
-/// reads or writes by one of them.
+/// reads or writes by one of them. Indices that were read are looked at where they are read.
 bool are_one_in_memory(const BlockNode* block, const Var& outer, const Var& inner, const PrimExpr& extent) {
   auto* store = block->body.as<BufferStore>();
   if (!store) return false;
   arith::Analyzer analyzer;
-  auto is_one = [&](const Buffer& buffer, const Array<PrimExpr>& indices) {
+  auto is_one = [&](const Buffer& buffer, const Array<PrimExpr>& given) {
+    Array<PrimExpr> indices;
+    for (const PrimExpr& index : given)
+      indices.push_back(rewrite(index, [](const BufferLoad* load) -> PrimExpr { return make_zero(load->dtype); }));
     const PrimExpr step = stride_of(buffer, indices, inner), row = stride_of(buffer, indices, outer);
     const bool varies = uses_var(step, inner) || uses_var(step, outer) || uses_var(row, inner) || uses_var(row, outer);
     return !varies && analyzer.can_prove_equal(row, step * extent);
@@ -111,6 +114,19 @@ bool has_steps(const BlockNode* block, const Var& axis) {
   return found;
 }
 
+/// The same where data says from which ones.
+bool has_indices_from_data(const BlockNode* block, const Var& axis) {
+  bool found = false;
+  auto is_axis = [&](const VarNode* var) { return var == axis.get(); };
+  walk(block->body, [&](const BufferLoad* load) {
+    for (const PrimExpr& index : load->indices)
+      walk(index, [&](const BufferLoad* read) {
+        for (const PrimExpr& at : read->indices) found = found || uses_var(at, is_axis);
+      });
+  });
+  return found;
+}
+
 /// Elements of a vector: as many as there are at most, or fewer of which none sticks out.
 int64_t lanes_for(int64_t extent, bool may_stick_out) {
   if (may_stick_out || extent < 1) return kVectorLanes;
@@ -134,13 +150,16 @@ void tile_elements(State& state, const BlockRef& block) {
   }
   int64_t inside = 1;  // known elements in one iteration of the loop that will be shared
   if (all_spatial) {
+    const Var last = axis_of(state, block, loops.back());
+    const bool is_gathered = last && has_indices_from_data(state.find(block).block(), last);
     fuse_rows(state, block, &loops);
     const bool is_periodic = split_periods(state, block, &loops);
     LoopRef inner = loops.back();
     int64_t extent = extent_of(state, inner);
     if (extent > kVectorLanes || extent < 0) {
       Var axis = axis_of(state, block, inner);
-      const bool may_stick_out = !is_periodic && !(axis && has_steps(state.find(block).block(), axis));
+      const BlockNode* node = state.find(block).block();
+      const bool may_stick_out = !is_periodic && !(axis && has_steps(node, axis)) && !is_gathered;
       const int64_t lanes = lanes_for(extent, may_stick_out);
       std::vector<LoopRef> parts;
       attempt([&] { parts = schedule::split(state, inner, {PrimExpr(), PrimExpr(int(lanes))}, true); });

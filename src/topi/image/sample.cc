@@ -1,8 +1,11 @@
 #include "topi/image/sample.h"
 
+#include <algorithm>
+
 #include "ir/prim/ops.h"
 #include "te/reduce.h"
 #include "tir/layout.h"
+#include "topi/block_rule.h"
 #include "topi/nn/conv.h"
 #include "topi/nn/pad.h"
 #include "topi/nn/pool.h"
@@ -137,38 +140,96 @@ class Folding {
 
 }  // namespace
 
+namespace {
+
+/// Where a point of a grid lies along one axis of the data.
+Taps taps_along(const PrimExpr& position, const PrimExpr& extent, const Folding& fold,
+                const GridSampleOptions& options) {
+  if (options.method == "nearest") return {{as_index(nearbyint(fold(position, extent))), {}}};
+  if (options.method == "bilinear") return linear_taps(fold(position, extent), true);
+  if (options.method != "bicubic")
+    throw Error(ValueError) << "method is " << options.method << ", but must be bilinear, nearest or bicubic";
+  Taps out = cubic_taps(position, -0.75, true);
+  for (Tap& tap : out)
+    if (options.padding_mode != "zeros") tap.index = as_index(fold(tessera::cast(position.dtype(), tap.index), extent));
+  return out;
+}
+
+/// An index outside of the data is -1.
+PrimExpr index_or_none(const PrimExpr& index, const PrimExpr& extent) {
+  const PrimExpr count = tessera::cast(index.dtype(), extent);
+  return select(logical_and(index >= 0, index < count), index, make_const(index.dtype(), -1));
+}
+
+/// A stage that is computed once for all channels.
+te::Tensor once_for_all(const Array<PrimExpr>& shape, const char* name,
+                        const std::function<PrimExpr(const Array<PrimExpr>&)>& body) {
+  Array<IterVar> axes;
+  Array<PrimExpr> at;
+  for (const PrimExpr& extent : shape) {
+    Var var = make_var("i" + std::to_string(axes.size()), DataType::Int(32));
+    axes.push_back(make_iter_var(make_range(0, extent), var, IterType::DataPar));
+    at.push_back(var);
+  }
+  return te::output(te::compute_op(name, "", {{String(kComputedOnce), PrimExpr(1)}}, axes, {body(at)}), 0);
+}
+
+}  // namespace
+
 te::Tensor grid_sample(const te::Tensor& data, const te::Tensor& grid, const GridSampleOptions& options) {
   const size_t spatial = data->shape.size() - 2;
-  Folding fold(options);
-  std::vector<int> axes = spatial_axes(options.layout, spatial);
-  Array<PrimExpr> shape{data->shape[0], data->shape[1]};
-  for (size_t i = 0; i < spatial; ++i) shape.push_back(grid->shape[2 + i]);
+  const Folding fold(options);
+  Array<PrimExpr> shape{data->shape[0], data->shape[1]}, points{data->shape[0]};
+  for (size_t i = 0; i < spatial; ++i) shape.push_back(grid->shape[2 + i]), points.push_back(grid->shape[2 + i]);
+  auto taps_at = [&](const Array<PrimExpr>& point, size_t axis) {
+    SafeAccess grids({});
+    grids.shares(data->shape[0], grid->shape[0], 0);
+    Array<PrimExpr> at = point;
+    at.insert(1, PrimExpr(static_cast<int>(spatial - 1 - axis)));
+    const PrimExpr& extent = data->shape[2 + axis];
+    return taps_along(fold.unnormalise(grids.load(grid, at), extent), extent, fold, options);
+  };
+  // Channels share what is known of a point: indices and weights along each axis.
+  struct Along {
+    te::Tensor index, weight;
+  };
+  std::vector<std::vector<Along>> known(spatial);
+  for (size_t axis = 0; axis < spatial; ++axis) {
+    const size_t count = taps_at(points, axis).size();
+    for (size_t tap = 0; tap < count; ++tap) {
+      auto index = [&](const Array<PrimExpr>& point) {
+        return index_or_none(taps_at(point, axis)[tap].index, data->shape[2 + axis]);
+      };
+      auto weight = [&](const Array<PrimExpr>& point) { return taps_at(point, axis)[tap].weight; };
+      known[axis].push_back(
+          {once_for_all(points, "sample_index", index),
+           taps_at(points, axis)[tap].weight ? once_for_all(points, "sample_weight", weight) : te::Tensor()});
+    }
+  }
+  const bool has_pixels = std::all_of(data->shape.begin() + 2, data->shape.end(), [](const PrimExpr& extent) {
+    const int64_t* value = as_int(extent);
+    return value && *value > 0;
+  });
   return compute(
       shape, "i",
       [&](const Array<PrimExpr>& at) {
-        std::vector<Taps> taps;
-        SafeAccess grids({});
-        grids.shares(data->shape[0], grid->shape[0], 0);
-        for (size_t i = 0; i < spatial; ++i) {
-          Array<PrimExpr> grid_at = at;
-          grid_at.set(1, PrimExpr(static_cast<int>(spatial - 1 - i)));
-          const PrimExpr& extent = data->shape[2 + i];
-          PrimExpr position = fold.unnormalise(grids.load(grid, grid_at), extent);
-          if (options.method == "nearest") {
-            taps.push_back({{as_index(nearbyint(fold(position, extent))), {}}});
-          } else if (options.method == "bilinear") {
-            taps.push_back(linear_taps(fold(position, extent), true));
-          } else if (options.method == "bicubic") {
-            taps.push_back(cubic_taps(position, -0.75, true));
-            for (Tap& tap : taps.back())
-              if (options.padding_mode != "zeros")
-                tap.index = as_index(fold(tessera::cast(position.dtype(), tap.index), extent));
-          } else {
-            throw Error(ValueError) << "method is " << options.method << ", but must be bilinear, nearest or bicubic";
+        Array<PrimExpr> point{at[0]};
+        for (size_t i = 0; i < spatial; ++i) point.push_back(at[2 + i]);
+        std::vector<Taps> taps(spatial);
+        for (size_t axis = 0; axis < spatial; ++axis)
+          for (const Along& along : known[axis])
+            taps[axis].push_back(
+                {te::load(along.index, point), along.weight ? te::load(along.weight, point) : PrimExpr()});
+        PrimExpr value = blend(taps, [&](const std::vector<PrimExpr>& indices) {
+          Array<PrimExpr> from{at[0], at[1]};
+          PrimExpr inside;
+          for (const PrimExpr& index : indices) {
+            from.push_back(max(index, make_zero(index.dtype())));
+            inside = inside ? logical_and(inside, index >= 0) : index >= 0;
           }
-        }
-        PrimExpr value =
-            blend(taps, [&](const std::vector<PrimExpr>& indices) { return element_or_zero(data, at, axes, indices); });
+          const PrimExpr element = te::load(data, from), zero = make_zero(data->dtype);
+          return has_pixels ? select(inside, element, zero) : if_then_else(inside, element, zero);
+        });
         return tessera::cast(data->dtype, value);
       },
       "grid_sample", "grid_sample");

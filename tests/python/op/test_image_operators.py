@@ -156,3 +156,28 @@ def test_a_wrong_sample_is_rejected(name):
     build, message = BAD_SAMPLES[name]
     with pytest.raises(tessera.error.DiagnosticError, match=message):
         type_of(build())
+
+
+@pytest.mark.parametrize("points", [(3, 5), (17, 4), (4, 25)])
+def test_points_between_pixels_are_found_once_for_all_channels(points):
+    """Points far outside, and extents that fill no vectors; against the sum that defines it."""
+    rng = np.random.default_rng(3)
+    data = rng.standard_normal((2, 5, 6, 7)).astype("float32")
+    grid = rng.uniform(-1.6, 1.6, (2, 2, *points)).astype("float32")
+    x, g = relay.var("x", shape=data.shape), relay.var("g", shape=grid.shape)
+    out = relay.image.grid_sample(x, g, padding_mode="zeros", align_corners=False)
+    got = relay.create_executor("graph", mod=tessera.IRModule.from_expr(relay.Function([x, g], out))).evaluate()(
+        data, grid
+    )
+    across, down = ((grid[:, i].astype("float64") + 1) * size / 2 - 0.5 for i, size in enumerate((7, 6)))
+    want = np.zeros((2, 5, *points))
+    for dy, dx in np.ndindex(2, 2):
+        row, column = np.floor(down).astype(int) + dy, np.floor(across).astype(int) + dx
+        weight = (
+            (1 - np.abs(down - row))
+            * (1 - np.abs(across - column))
+            * ((row >= 0) & (row < 6) & (column >= 0) & (column < 7))
+        )
+        for n in range(2):
+            want[n] += data[n][:, row[n].clip(0, 5), column[n].clip(0, 6)] * weight[n]
+    np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-5)
