@@ -200,6 +200,7 @@ def test_broken_and_newer_lines_are_skipped_by_number(tmp_path, model):
         line("w", [], seconds=[-1]).strip(),
         line("w", [], seconds="x").strip(),
         line("w", [], state="maybe").strip(),
+        line("w", [], computation=5).strip(),
     ]
     bad += ["[" * 100000, '{"a": ' * 3000, "\x00\xff", line("w", [], message=5).strip(), "x" * 300000]
     path.write_bytes(("\n".join(bad) + "\n" + good + v0_10).encode("latin-1") + good[:40].encode())
