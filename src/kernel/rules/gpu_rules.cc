@@ -79,6 +79,27 @@ void apply_attention(Subject& subject, const Plan& plan) {
                             topi::gpu_attention_nest(*attention, knobs));
 }
 
+std::optional<Plan> match_thread_attention(Subject& subject) {
+  topi::BlockProgram copy(subject.program->function());
+  topi::inline_elementwise(copy.state, copy.stages());
+  std::optional<topi::AttentionProgram> attention = topi::as_attention_program(copy);
+  topi::ThreadAttentionPlan plan =
+      attention ? topi::plan_thread_attention(*attention, subject.environment.gpu) : nullptr;
+  return plan ? std::optional(Plan(true, plan)) : std::nullopt;
+}
+
+void apply_thread_attention(Subject& subject, const Plan& plan) {
+  topi::BlockProgram& program = *subject.program;
+  topi::inline_elementwise(program.state, program.stages());
+  std::optional<topi::AttentionProgram> attention = topi::as_attention_program(program);
+  ICHECK(attention) << "what fits a copy of a program fits the program";
+  auto knobs = downcast<topi::ThreadAttentionPlan>(plan.knobs);
+  topi::check_thread_attention(*attention, knobs, subject.environment.gpu);
+  std::vector<schedule::BlockRef> others(attention->stages.begin(), attention->stages.end() - 1);
+  schedule::replace_by_nest(program.state, attention->stages.back(), others,
+                            topi::thread_attention_nest(*attention, knobs));
+}
+
 // ---- stages that are nests of their own ------------------------------------------------------------------------------
 
 void replace_contraction(Subject& subject, const topi::GpuContraction& contraction, const Stmt& nest) {
@@ -159,6 +180,7 @@ void apply_transpose(Subject& subject, const Plan& plan) {
 std::vector<ScheduleRule> gpu_rules() {
   return {
       {"attention_wgmma", "cuda", RuleScope::Program, -1, match_attention, apply_attention},
+      {"attention_by_threads", "gpu", RuleScope::Program, -0.5, match_thread_attention, apply_thread_attention},
       {"rows_by_threads", "gpu", RuleScope::Program, 0, match_rows, apply_rows},
       {"gemm_wgmma", "cuda", RuleScope::Reduction, -1, match_wgmma, apply_wgmma},
       {"gemm", "gpu", RuleScope::Reduction, 0, match_gemm, apply_gemm},

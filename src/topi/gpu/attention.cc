@@ -11,6 +11,7 @@
 #include "tir/loops/accumulation.h"
 #include "topi/cpu/reduction_block.h"
 #include "topi/gpu/float32.h"
+#include "topi/gpu/nest.h"
 #include "topi/gpu/wgmma_parts.h"
 
 namespace tessera::topi {
@@ -46,7 +47,7 @@ class AttentionMatcher {
     note_scale();
     return accumulates(greatest, greatest_, score_, true) && accumulates(total, total_, power_, false);
   }
-  const GpuAttention& found() const { return out_; }
+  const AttentionProgram& found() const { return out_; }
 
  private:
   bool shares_axes() const {
@@ -133,26 +134,29 @@ class AttentionMatcher {
       auto* load = part.as<BufferLoad>();
       if (!load || !load->buffer.same_as(scores->buffer)) return PrimExpr();
       fits = fits && is_own_score(load);
-      return out_.sum;
+      const double scale = out_.scores.scale();
+      return scale == 1 ? PrimExpr(out_.sum) : out_.sum * make_const(DataType::Float(32), scale);
     });
     return fits ? out : std::nullopt;
   }
 
   /// Where scores are only scaled, exponents are one multiply-add of a sum.
   void note_scale() {
-    auto* scaled = out_.score.as<Mul>();
-    const PrimExpr factor = !scaled                       ? make_const(DataType::Float(32), 1.0)
-                            : scaled->a.same_as(out_.sum) ? scaled->b
-                            : scaled->b.same_as(out_.sum) ? scaled->a
-                                                          : PrimExpr();
-    auto* known = factor ? factor.as<FloatImm>() : nullptr;
-    if (!known || known->value <= 0 || (!scaled && !out_.score.same_as(out_.sum))) return;
+    PrimExpr rest = out_.score;
+    double scale = 1;
+    while (auto* scaled = rest.as<Mul>()) {
+      auto *left = scaled->a.as<FloatImm>(), *right = scaled->b.as<FloatImm>();
+      if (!left && !right) return;
+      scale *= left ? left->value : right->value;
+      rest = left ? scaled->b : scaled->a;
+    }
+    if (scale <= 0 || !rest.same_as(out_.sum)) return;
     out_.is_scaled = true;
-    out_.scale = known->value;
+    out_.scale = scale;
   }
 
   const BlockProgram& program_;
-  GpuAttention out_;
+  AttentionProgram out_;
   PrimExpr score_, power_;
   const BufferLoad *greatest_ = nullptr, *total_ = nullptr;
 };
@@ -185,24 +189,43 @@ bool has_gpu_attention(const GpuAttentionSize& size, DataType dtype, const GpuMa
          size.width <= kMaxHeadSize && size.depth % unit == 0 && size.width % unit == 0;
 }
 
-std::optional<GpuAttention> as_gpu_attention(const BlockProgram& program, const GpuMachine& machine) {
+PrimExpr AttentionProgram::score_at(const PrimExpr& of_sum, const PrimExpr& batch, const PrimExpr& row,
+                                    const PrimExpr& column) const {
+  Map<Var, PrimExpr> at{{sum, of_sum}};
+  auto set = [&](const GemmAxes& axes, const PrimExpr& index) {
+    std::vector<PrimExpr> digits = digits_of(index, axes.extents);
+    for (size_t d = 0; d < digits.size(); ++d) at.set(axes.vars[d], cast(axes.vars[d]->dtype, digits[d]));
+  };
+  set(values.batch, batch), set(values.m, row), set(values.k, column);
+  return substitute(score, at);
+}
+
+std::optional<AttentionProgram> as_attention_program(const BlockProgram& program) {
   const std::vector<schedule::BlockRef> stages = program.stages();
-  if (!machine->has_wgmma || stages.size() < 4 || stages.size() > 5) return std::nullopt;
+  if (stages.size() < 4 || stages.size() > 5) return std::nullopt;
   auto scores = as_gpu_contraction(program.state, stages[0]), values = as_gpu_contraction(program.state, stages[3]);
   if (!scores || !values || values->epilogue_ref.key.defined() != (stages.size() == 5)) return std::nullopt;
   AttentionMatcher match(program, *scores, *values);
   if (!match(stages[1], stages[2])) return std::nullopt;
-  GpuAttention out = match.found();
-  const DataType dtype = scores->a.dtype;
+  AttentionProgram out = match.found();
+  out.stages = stages;
+  return out;
+}
+
+std::optional<GpuAttention> as_gpu_attention(const BlockProgram& program, const GpuMachine& machine) {
+  if (!machine->has_wgmma) return std::nullopt;
+  std::optional<AttentionProgram> found = as_attention_program(program);
+  if (!found) return std::nullopt;
+  GpuAttention out{*found};
+  const DataType dtype = out.scores.a.dtype;
   const GpuAttentionSize size{out.scores.m.known, out.scores.n.known, out.scores.k.known, out.values.n.known};
-  if (scores->b.dtype != dtype || values->b.dtype != dtype || !has_gpu_attention(size, dtype, machine))
+  if (out.scores.b.dtype != dtype || out.values.b.dtype != dtype || !has_gpu_attention(size, dtype, machine))
     return std::nullopt;
   auto q = as_tensor_operand(out.scores, out.scores.a, out.scores.m),
        k = as_tensor_operand(out.scores, out.scores.b, out.scores.n),
        v = as_tensor_operand(out.values, out.values.b, out.values.n);
   if (!q || !k || !v || q->has_windows()) return std::nullopt;
   out.q = *q, out.k = *k, out.v = *v;
-  out.stages = stages;
   return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Attention as one kernel of wgmma (sm_90a): scores stay in registers, softmax goes along with tiles of keys and values.
+// Attention as one kernel: scores stay on the chip, softmax goes along with tiles of keys and values. By wgmma (sm_90a) they stay in
+// registers; by multiply-adds of threads, on any GPU, their exponentials pass through shared memory.
 
 #include <optional>
 
@@ -13,14 +14,23 @@ namespace tessera::topi {
 ///   S[b, i, j] = sum over k of Q[b, i, k] * K[b, j, k]
 ///   M[b, i] = max over j of score(S[b, i, j]),  L[b, i] = sum over j of exp(score(S[b, i, j]) - M[b, i])
 ///   O[b, i, n] = sum over j of exp(score(S[b, i, j]) - M[b, i]) / L[b, i] * V[b, j, n], and its epilogue
-struct GpuAttention {
+struct AttentionProgram {
   GpuContraction scores, values;
-  TensorOperand q, k, v;
   Var sum;           // stands for S in `score`
   PrimExpr score;    // in float32, of `sum` and the axes of `values`
   double scale = 1;  // score = scale * sum, where is_scaled
   bool is_scaled = false;
   std::vector<schedule::BlockRef> stages;  // that become one, the last one last
+
+  /// Of an element whose sum is given.
+  PrimExpr score_at(const PrimExpr& of_sum, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column) const;
+};
+std::optional<AttentionProgram> as_attention_program(const BlockProgram& program);
+
+// ---- by wgmma --------------------------------------------------------------------------------------------------------
+
+struct GpuAttention : AttentionProgram {
+  TensorOperand q, k, v;
 
   int64_t depth_lines() const { return ceil_div(scores.k.known, q.line()); }
   /// Columns of values in shared memory.
@@ -66,5 +76,32 @@ int64_t gpu_attention_shared_bytes(const GpuAttention& attention, const GpuAtten
 ///   multiplies:  for tiles of keys: S = Q K^T while O += P V of the tile before runs; m, l and P of S; O *= what m has changed by
 ///                O /= l, epilogue, store
 Stmt gpu_attention_nest(const GpuAttention& attention, const GpuAttentionPlan& plan);
+
+// ---- by threads ------------------------------------------------------------------------------------------------------
+
+/// Every number is a knob.
+struct ThreadAttentionPlanNode : Object {
+  int32_t rows = 64, columns = 64;  // queries of a block of threads, and keys at once
+  int32_t part = 4;                 // rows of a thread; 16 threads share them
+  static constexpr NodeInfo info{"topi.gpu.ThreadAttentionPlan", &Object::info};
+  static void fields(auto f) {
+    f("rows", &ThreadAttentionPlanNode::rows);
+    f("columns", &ThreadAttentionPlanNode::columns);
+    f("part", &ThreadAttentionPlanNode::part);
+  }
+};
+using ThreadAttentionPlan = Ref<ThreadAttentionPlanNode>;
+
+/// Empty where no tiles fit shared memory, or the program has extents that are known only at run time.
+ThreadAttentionPlan plan_thread_attention(const AttentionProgram& attention, const GpuMachine& machine);
+/// The same for attention of a size: what a pass asks before it makes one program of it.
+bool has_thread_attention(const GpuAttentionSize& size, const GpuMachine& machine);
+void check_thread_attention(const AttentionProgram& attention, const ThreadAttentionPlan& plan,
+                            const GpuMachine& machine);
+
+/// One kernel; a block takes rows of one matrix:
+///   copy Q; for tiles of keys: copy K and V; S = Q K^T; m, l and P of S; O = O * what m has changed by + P V
+///   O /= l, epilogue, store
+Stmt thread_attention_nest(const AttentionProgram& attention, const ThreadAttentionPlan& plan);
 
 }  // namespace tessera::topi

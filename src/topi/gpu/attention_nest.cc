@@ -1,4 +1,4 @@
-// The kernel of attention by wgmma.
+// The kernel of attention by wgmma (sm_90a).
 
 #include <cmath>
 
@@ -95,11 +95,11 @@ class AttentionNest {
   // ---- the warp group that copies -------------------------------------------------------------------------------------
   Stmt copy_tiles() const {
     /// Lines along k of a tile that begins at element `to`.
-    auto copy = [&](const TensorOperand& tensor, const GpuContraction& of, const PrimExpr& row, int64_t rows,
-                    const PrimExpr& first_k, int64_t lines, const PrimExpr& to, const PrimExpr& full) {
+    auto copy = [&](const TensorOperand& tensor, const PrimExpr& row, int64_t rows, const PrimExpr& first_k,
+                    int64_t lines, const PrimExpr& to, const PrimExpr& full) {
       std::vector<Stmt> out;
       for (int64_t i = 0; i < lines; ++i)
-        out.push_back(copy_box(tensor, of.batch, batch_, row, first_k + number(i * line_), rows, memory_,
+        out.push_back(copy_box(tensor, batch_, row, first_k + number(i * line_), rows, memory_,
                                to + number(i * line_ * rows), full, number(0)));
       return sequence(out);
     };
@@ -107,16 +107,16 @@ class AttentionNest {
       return ptx("mbarrier_expect", {memory_->data, full, number(elements * bytes_)});
     };
     const PrimExpr q_full = barrier(QueriesFull, number(0));
-    Stmt queries = sequence({expect(q_full, q_elements_),
-                             copy(a_.q, a_.scores, row_, plan_->rows(), number(0), lines_, number(0), q_full)});
+    Stmt queries =
+        sequence({expect(q_full, q_elements_), copy(a_.q, row_, plan_->rows(), number(0), lines_, number(0), q_full)});
     Stmt others = loop_over("tile", number(tiles_), [&](const PrimExpr& tile) {
       const PrimExpr stage = stage_of(tile), first = tile * number(columns_), empty = number(1) - parity_of(tile);
       const PrimExpr k_full = barrier(KeysFull, stage), v_full = barrier(ValuesFull, stage);
-      return sequence(
-          {ptx("mbarrier_wait", {memory_->data, barrier(KeysEmpty, stage), empty}), expect(k_full, k_elements_),
-           copy(a_.k, a_.scores, first, columns_, number(0), lines_, keys(stage), k_full),
-           ptx("mbarrier_wait", {memory_->data, barrier(ValuesEmpty, stage), empty}), expect(v_full, v_elements_),
-           copy(a_.v, a_.values, number(0), width_, first, columns_ / line_, values(stage), v_full)});
+      return sequence({ptx("mbarrier_wait", {memory_->data, barrier(KeysEmpty, stage), empty}),
+                       expect(k_full, k_elements_), copy(a_.k, first, columns_, number(0), lines_, keys(stage), k_full),
+                       ptx("mbarrier_wait", {memory_->data, barrier(ValuesEmpty, stage), empty}),
+                       expect(v_full, v_elements_),
+                       copy(a_.v, number(0), width_, first, columns_ / line_, values(stage), v_full)});
     });
     return sequence({queries, others});
   }
@@ -247,18 +247,6 @@ class AttentionNest {
            floormod(at, number(2));
   }
 
-  /// Scores of a row and column: what the program makes of a sum.
-  PrimExpr score_at(const PrimExpr& sum, const PrimExpr& row, const PrimExpr& column) const {
-    Map<Var, PrimExpr> at{{a_.sum, sum}};
-    const GpuContraction& o = a_.values;
-    auto set = [&](const GemmAxes& axes, const PrimExpr& index) {
-      std::vector<PrimExpr> digits = digits_of(index, axes.extents);
-      for (size_t d = 0; d < digits.size(); ++d) at.set(axes.vars[d], cast(axes.vars[d]->dtype, digits[d]));
-    };
-    set(o.batch, batch_), set(o.m, row), set(o.k, column);
-    return substitute(a_.score, at);
-  }
-
   /// What is beyond the last key counts nothing.
   Stmt prepare_scores(const PrimExpr& tile) const {
     const int64_t keys = a_.scores.n.known, queries = a_.scores.m.known;
@@ -275,7 +263,7 @@ class AttentionNest {
         // what others have at these positions is not used
         if (queries % plan_->rows() != 0) row = min(row, number(queries - 1));
         if (!is_even) column = min(column, number(keys - 1));
-        return store_to(scores_, at, score_at(score(at), row, column));
+        return store_to(scores_, at, a_.score_at(score(at), batch_, row, column));
       }));
     if (!is_even) out.push_back(guarded(equal(tile, number(tiles_ - 1)), at_edge()));
     return out.empty() ? make_nop() : sequence(out);

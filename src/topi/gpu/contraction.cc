@@ -26,9 +26,21 @@ PrimExpr without_cast(const PrimExpr& value) {
   return widened ? widened->value : value;
 }
 
+/// `value * 0.5` of floats apart.
+PrimExpr without_scale(const PrimExpr& value, double* scale) {
+  auto* multiply = value.as<Mul>();
+  if (!multiply || !value.dtype().is_floating()) return value;
+  auto *left = multiply->a.as<FloatImm>(), *right = multiply->b.as<FloatImm>();
+  if (!left && !right) return value;
+  *scale *= left ? left->value : right->value;
+  return without_scale(left ? multiply->b : multiply->a, scale);
+}
+
 /// `c ? load : 0` apart, or a load; other values stay one.
 GemmOperand operand_of(const PrimExpr& factor) {
-  GemmOperand out{.value = without_cast(factor)};
+  double scale = 1;
+  GemmOperand out{.value = without_scale(without_cast(factor), &scale)};
+  out.scale = scale;
   out.dtype = out.value.dtype();
   out.condition = bool_imm(true);
   PrimExpr value = out.value;
@@ -126,7 +138,131 @@ void look_at_memory(const GpuContraction& contraction, const GemmAxes& rows, Gem
   operand->is_linear_in_row = is_linear(*operand, rows);
 }
 
+/// Numbers by which digits of `axis` are taken in `value`, from the smallest on, each a multiple of the one before.
+std::vector<int64_t> digit_sizes(const PrimExpr& value, const Var& axis, int64_t extent) {
+  std::vector<int64_t> found;
+  auto note = [&](const PrimExpr& number, const PrimExpr& by) {
+    const int64_t* size = as_int(by);
+    if (size && *size > 1 && *size < extent && extent % *size == 0 && uses_var(number, axis)) found.push_back(*size);
+  };
+  walk(value, [&](const FloorDiv* op) { note(op->a, op->b); });
+  walk(value, [&](const FloorMod* op) { note(op->a, op->b); });
+  std::sort(found.begin(), found.end());
+  std::vector<int64_t> out;
+  for (int64_t size : found)
+    if (out.empty() || (size != out.back() && size % out.back() == 0)) out.push_back(size);
+  return out;
+}
+
+/// Which axes of the epilogue are at an element of the results: where its load says their positions by sums of axes, as
+/// b * heads + h, the axes are digits of them. Empty where it says so of no axis, or twice.
+std::optional<Map<Var, PrimExpr>> epilogue_axes(const BlockNode* epilogue, const Buffer& results,
+                                                const Array<PrimExpr>& at) {
+  const BufferLoad* load = nullptr;
+  bool is_one_element = true;
+  walk(epilogue->body, [&](const BufferLoad* other) {
+    if (!other->buffer.same_as(results)) return;
+    if (load)
+      for (size_t i = 0; i < load->indices.size(); ++i)
+        is_one_element = is_one_element && arith::Analyzer().can_prove_equal(load->indices[i], other->indices[i]);
+    load = other;
+  });
+  if (!load || !is_one_element) return std::nullopt;
+  Map<Var, PrimExpr> out;
+  arith::Analyzer analyzer;
+  for (const IterVar& axis : epilogue->iter_vars) analyzer.bind(axis->var, axis->dom);
+  for (size_t i = 0; i < load->indices.size(); ++i) {
+    PrimExpr index = analyzer.simplify(load->indices[i]), rest = at[i];
+    // the digits of this position, the one of the longest step first
+    std::vector<std::pair<int64_t, IterVar>> digits;
+    PrimExpr sum = make_zero(index.dtype());
+    for (const IterVar& axis : epilogue->iter_vars) {
+      if (!uses_var(index, axis->var)) continue;
+      const PrimExpr next = substitute(index, Map<Var, PrimExpr>{{axis->var, axis->var + 1}});
+      const PrimExpr difference = analyzer.simplify(next - index);
+      const int64_t* step = as_int(difference);
+      if (!step || *step < 1 || out.count(axis->var)) return std::nullopt;
+      digits.emplace_back(*step, axis);
+      sum = sum + cast(index.dtype(), axis->var) * make_const(index.dtype(), static_cast<double>(*step));
+    }
+    if (!analyzer.can_prove_equal(sum, index)) return std::nullopt;
+    std::sort(digits.begin(), digits.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<PrimExpr> extents;
+    int64_t step = 1;
+    for (size_t d = digits.size(); d-- > 0;) {
+      const int64_t* extent = as_int(digits[d].second->dom->extent);
+      if (digits[d].first != step || (!extent && d > 0)) return std::nullopt;
+      if (extent) step *= *extent;
+    }
+    for (const auto& digit : digits) extents.push_back(digit.second->dom->extent);
+    const std::vector<PrimExpr> values = digits_of(rest, extents);
+    for (size_t d = 0; d < digits.size(); ++d)
+      out.set(digits[d].second->var, cast(digits[d].second->var->dtype, values[d]));
+  }
+  for (const IterVar& axis : epilogue->iter_vars) {
+    if (out.count(axis->var)) continue;
+    if (!is_one(axis->dom->extent)) return std::nullopt;
+    out.set(axis->var, make_zero(axis->var->dtype));
+  }
+  return out;
+}
+
+/// The only consumer, where it stores one element for each of the results, moved.
+schedule::BlockRef moving_epilogue_of(const schedule::State& state, const schedule::BlockRef& ref,
+                                      const BlockNode* block) {
+  std::vector<schedule::BlockRef> consumers = schedule::get_consumers(state, ref);
+  if (consumers.size() != 1) return {};
+  const schedule::Cursor cursor = state.find(consumers[0]);
+  const BlockNode* epilogue = cursor.block();
+  if (is_scheduled(cursor) || plain_extents(cursor).empty() || !epilogue->body.as<BufferStore>()) return {};
+  const Buffer& results = block->body.as<BufferStore>()->buffer;
+  PrimExpr of_epilogue = make_const(DataType::Int(64), 1), of_results = of_epilogue;
+  for (const IterVar& axis : epilogue->iter_vars)
+    of_epilogue = of_epilogue * cast(DataType::Int(64), axis->dom->extent);
+  for (const PrimExpr& extent : results->shape) of_results = of_results * cast(DataType::Int(64), extent);
+  if (!arith::Analyzer().can_prove_equal(of_epilogue, of_results)) return {};
+  return epilogue_axes(epilogue, results, block->body.as<BufferStore>()->indices) ? consumers[0] : schedule::BlockRef();
+}
+
 }  // namespace
+
+BatchedOperand in_batch_digits(const GpuContraction& c, const GemmOperand& operand, const GemmAxes& rows) {
+  BatchedOperand out{operand, {}};
+  bool has_digits = false;
+  walk(operand.value, [&](const FloorDiv*) { has_digits = true; });
+  walk(operand.value, [&](const FloorMod*) { has_digits = true; });
+  if (!operand.load || c.is_dynamic() || !has_digits) return {operand, c.batch};
+  Map<Var, PrimExpr> at;
+  arith::Analyzer analyzer;
+  for (const GemmAxes* axes : {&c.m, &c.n, &c.k})
+    for (size_t i = 0; i < axes->vars.size(); ++i)
+      analyzer.bind(axes->vars[i], make_range(make_zero(axes->vars[i]->dtype), axes->extents[i]));
+  for (size_t i = 0; i < c.batch.vars.size(); ++i) {
+    const Var& axis = c.batch.vars[i];
+    const int64_t extent = *as_int(c.batch.extents[i]);
+    analyzer.bind(axis, make_range(make_zero(axis->dtype), c.batch.extents[i]));
+    std::vector<int64_t> steps = digit_sizes(analyzer.simplify(operand.value), axis, extent);
+    steps.insert(steps.begin(), 1);
+    PrimExpr sum = make_zero(axis->dtype);
+    for (size_t d = steps.size(); d-- > 0;) {
+      const int64_t above = d + 1 < steps.size() ? steps[d + 1] : extent;
+      const Var digit = steps.size() == 1 ? axis : make_var("digit", axis->dtype);
+      out.batch.vars.push_back(digit);
+      out.batch.extents.push_back(make_const(axis->dtype, static_cast<double>(above / steps[d])));
+      sum = sum + digit * make_const(axis->dtype, static_cast<double>(steps[d]));
+    }
+    if (steps.size() > 1) at.set(axis, sum);
+  }
+  out.batch.known = c.batch.known;
+  for (size_t i = 0; i < out.batch.vars.size(); ++i)
+    analyzer.bind(out.batch.vars[i], make_range(make_zero(out.batch.vars[i]->dtype), out.batch.extents[i]), true);
+  out.operand = operand_of(analyzer.simplify(substitute(operand.value, at)));
+  out.operand.scale = operand.scale;
+  GpuContraction in_digits = c;
+  in_digits.batch = out.batch;
+  look_at_memory(in_digits, rows, &out.operand);
+  return out;
+}
 
 PrimExpr GemmAxes::extent() const { return product_of(extents); }
 
@@ -141,7 +277,17 @@ Stmt GpuContraction::store(const PrimExpr& batch_index, const PrimExpr& i, const
   set(batch, batch_index);
   set(m, i);
   set(n, j);
-  return store_with_epilogue(block, epilogue, at, cast(dtype, value));
+  const PrimExpr scaled = scale() == 1 ? value : value * make_const(value.dtype(), scale());
+  return store_with_epilogue(block, epilogue, at, cast(dtype, scaled));
+}
+
+bool GpuContraction::stores_columns_together() const {
+  auto* results = block->body.as<BufferStore>();
+  if (n.vars.size() != 1 || !results->indices.back().same_as(n.vars[0])) return false;
+  if (!epilogue) return true;
+  auto axes = epilogue_axes(epilogue, results->buffer, results->indices);
+  auto* last = epilogue->body.as<BufferStore>()->indices.back().as<VarNode>();
+  return axes && last && axes->count(Var(last)) && (*axes)[Var(last)].same_as(n.vars[0]);
 }
 
 Stmt store_with_epilogue(const BlockNode* block, const BlockNode* epilogue, const Map<Var, PrimExpr>& at,
@@ -150,12 +296,12 @@ Stmt store_with_epilogue(const BlockNode* block, const BlockNode* epilogue, cons
   Array<PrimExpr> indices;
   for (const PrimExpr& index : sums->indices) indices.push_back(substitute(index, at));
   if (!epilogue) return make(BufferStore{.buffer = sums->buffer, .value = result, .indices = indices});
-  Map<Var, PrimExpr> values;
-  for (size_t d = 0; d < indices.size(); ++d) values.set(epilogue->iter_vars[d]->var, indices[d]);
+  std::optional<Map<Var, PrimExpr>> values = epilogue_axes(epilogue, sums->buffer, indices);
+  ICHECK(values) << "an epilogue reads each result once";
   Stmt body = rewrite(epilogue->body, [&](Rewriter& self, const BufferLoad* load) -> PrimExpr {
     return load->buffer.same_as(sums->buffer) ? result : PrimExpr(self.children(load));
   });
-  return substitute(body, values);
+  return substitute(body, *values);
 }
 
 std::optional<GpuContraction> as_gpu_contraction(const schedule::State& state, const schedule::BlockRef& ref) {
@@ -197,6 +343,7 @@ std::optional<GpuContraction> as_gpu_contraction(const schedule::State& state, c
   look_at_memory(out, out.n, &out.b);
 
   out.epilogue_ref = epilogue_of(state, ref, *reduction);
+  if (!out.epilogue_ref.key) out.epilogue_ref = moving_epilogue_of(state, ref, out.block);
   if (out.epilogue_ref.key) {
     out.epilogue = state.find(out.epilogue_ref).block();
     if (!out.epilogue->body.as<BufferStore>()) out.epilogue = nullptr, out.epilogue_ref = {};

@@ -24,6 +24,7 @@ struct GemmOperand {
   const BufferLoad* load = nullptr;
   PrimExpr condition;
   DataType dtype;
+  double scale = 1;  // of all elements; it is no part of `value`
 
   // how it lies in memory, where extents are known and a number says where each element is
   Buffer flat;
@@ -46,14 +47,26 @@ struct GpuContraction {
   GemmAxes batch, m, n, k;
   GemmOperand a, b;
 
+  /// By what sums of elements of `a` and `b` are multiplied.
+  double scale() const { return a.scale * b.scale; }
   /// What is to be done with the sum of an element, whose numbers are given.
   Stmt store(const PrimExpr& batch, const PrimExpr& i, const PrimExpr& j, const PrimExpr& value) const;
+  /// Whether neighbours along n are neighbours in what is stored, by an epilogue too.
+  bool stores_columns_together() const;
   bool is_dynamic() const { return batch.known < 0 || m.known < 0 || n.known < 0 || k.known < 0; }
 };
 
-/// What a stage, and its epilogue where there is one, store where the sum of the element at these axes of the stage is `result`.
+/// What a stage, and its epilogue where there is one, store where the sum of the element at these axes of the stage is `result`. An epilogue may
+/// move elements: T[i, b, h, j] = f(C[b * heads + h, i, j]).
 Stmt store_with_epilogue(const BlockNode* block, const BlockNode* epilogue, const Map<Var, PrimExpr>& at,
                          const PrimExpr& result);
+
+/// An operand and batch axes, of which those whose digits it is indexed by (b / heads, b % heads) are several.
+struct BatchedOperand {
+  GemmOperand operand;
+  GemmAxes batch;
+};
+BatchedOperand in_batch_digits(const GpuContraction& contraction, const GemmOperand& operand, const GemmAxes& rows);
 
 /// Nothing where the block is none, or has no rows or no columns to share what is read.
 std::optional<GpuContraction> as_gpu_contraction(const schedule::State& state, const schedule::BlockRef& block);
@@ -70,6 +83,7 @@ struct GemmPlanNode : Object {
   int32_t a_lanes = 1, b_lanes = 1;  // of the accesses that copy
   int32_t blocks = 1;                // that a multiprocessor has registers for
   bool stores_wide = false;          // matrix units: results go through shared memory, to be stored by 16 bytes
+  bool turns = false;                // threads: tiles of factors that lie along k lie along the rows in shared memory
   static constexpr NodeInfo info{"topi.gpu.GemmPlan", &Object::info};
   static void fields(auto f) {
     f("by_matrix_units", &GemmPlanNode::by_matrix_units);
@@ -85,6 +99,7 @@ struct GemmPlanNode : Object {
     f("b_lanes", &GemmPlanNode::b_lanes);
     f("blocks", &GemmPlanNode::blocks);
     f("stores_wide", &GemmPlanNode::stores_wide);
+    f("turns", &GemmPlanNode::turns);
   }
   int64_t threads() const {
     const int64_t parts = int64_t{tile_m / part_m} * (tile_n / part_n);

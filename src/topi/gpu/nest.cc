@@ -63,6 +63,21 @@ Stmt all_allocated(const std::vector<Buffer>& buffers, Stmt body) {
   return body;
 }
 
+PrimExpr combine(const PrimExpr& operation, const PrimExpr& a, const PrimExpr& b) {
+  return operation.as<Add>() ? a + b : operation.as<Mul>() ? a * b : operation.as<Min>() ? min(a, b) : max(a, b);
+}
+
+Stmt combine_threads(const PrimExpr& operation, const PrimExpr& identity, const Buffer& partial, const Buffer& result,
+                     const PrimExpr& thread) {
+  const Var a = make_var("a", identity.dtype()), b = make_var("b", identity.dtype());
+  const CommReducer combiner = make(
+      CommReducerNode{.lhs = {a}, .rhs = {b}, .result = {combine(operation, a, b)}, .identity_element = {identity}});
+  PrimExpr call = make_call(
+      DataType::Handle(), builtin::tvm_thread_allreduce(),
+      {int_imm(DataType::UInt(32), 1), make_load(partial, {0}), bool_imm(true), make_load(result, {0}), thread});
+  return make(AttrStmt{.node = combiner, .attr_key = attr::kReduceScope, .value = 0, .body = evaluate(call)});
+}
+
 Buffer as_one_dimension(const Buffer& buffer) {
   if (!buffer->strides.empty() || (buffer->elem_offset && !is_zero(buffer->elem_offset))) return nullptr;
   int64_t elements = 1;

@@ -35,6 +35,12 @@ Buffer memory_of(const char* name, DataType dtype, int64_t elements, const char*
 /// `buffers` exist inside `body`.
 Stmt all_allocated(const std::vector<Buffer>& buffers, Stmt body);
 
+/// `a + b`, `a * b`, `min` or `max`, whichever `operation` is.
+PrimExpr combine(const PrimExpr& operation, const PrimExpr& a, const PrimExpr& b);
+/// `result` = the `partial`s of all threads along `thread` combined as `operation` does; both buffers have one element.
+Stmt combine_threads(const PrimExpr& operation, const PrimExpr& identity, const Buffer& partial, const Buffer& result,
+                     const PrimExpr& thread);
+
 /// The elements of a compact tensor as one dimension. Empty where it is not compact, or its number of elements is not known or
 /// passes what 32 bits count.
 Buffer as_one_dimension(const Buffer& buffer);

@@ -16,16 +16,6 @@ namespace {
 /// fp16 and bf16 are added up in float32.
 DataType accumulator_of(DataType dtype) { return dtype.is_floating() && dtype.bits < 32 ? DataType::Float(32) : dtype; }
 
-PrimExpr combine(const PrimExpr& operation, const PrimExpr& a, const PrimExpr& b) {
-  return operation.as<Add>() ? a + b : operation.as<Mul>() ? a * b : operation.as<Min>() ? min(a, b) : max(a, b);
-}
-
-CommReducer combiner_of(const PrimExpr& operation, const PrimExpr& identity) {
-  const Var a = make_var("a", identity.dtype()), b = make_var("b", identity.dtype());
-  return make(
-      CommReducerNode{.lhs = {a}, .rhs = {b}, .result = {combine(operation, a, b)}, .identity_element = {identity}});
-}
-
 /// What a thread keeps in registers.
 struct Held {
   const BufferLoad* load;
@@ -128,7 +118,18 @@ class RowNest {
     if (from_)
       return loop_over("batch", number(batches_),
                        [&](const PrimExpr& i) { return batch(from_ + i * number(at_once), false); });
-    if (program_.length > 0 && program_.length <= at_once) return batch(number(0), program_.length == at_once);
+    if (program_.length > 0 && program_.length <= at_once) {  // only the last step may be partly outside
+      const int64_t inside = program_.length / (plan_->threads * lanes);
+      auto steps_from = [&](int64_t from, int64_t count, bool is_whole) {
+        return unrolled_loop("step", count, [&](const PrimExpr& i) {
+          const PrimExpr step = i + number(from);
+          const PrimExpr first = (step * number(plan_->threads) + thread_) * number(lanes);
+          return guarded(is_whole ? PrimExpr(bool_imm(true)) : first < length_, body(first, step));
+        });
+      };
+      if (inside == 0 || inside == steps) return steps_from(0, steps, inside == steps);
+      return sequence({steps_from(0, inside, true), steps_from(inside, steps - inside, false)});
+    }
     return loop_over("batch", floordiv(length_ + number(at_once - 1), number(at_once)), [&](const PrimExpr& i) {
       return batch(i * number(at_once), program_.length > 0 && program_.length % at_once == 0);
     });
@@ -205,15 +206,39 @@ class RowNest {
       if (row_access(program_, load->buffer, load->indices)) return element(load, at);
       return PrimExpr(self.children(load));
     });
+    fill.on([&](Rewriter& self, const Div* op) -> PrimExpr {
+      if (auto* divisor = op->b.as<BufferLoad>(); divisor && op->dtype == DataType::Float(32))
+        for (const auto& [result, reciprocal] : reciprocals_)
+          if (result.same_as(divisor->buffer)) return self(op->a) * make_load(reciprocal, {0});
+      return PrimExpr(self.children(op));
+    });
     fill.on([&](Rewriter&, const VarNode* var) -> PrimExpr {
       return values.count(Var(var)) ? values[Var(var)] : PrimExpr(Var(var));
     });
     return fill(stage.value);
   }
 
+  /// Float32 elements are divided by the result.
+  bool divides_elements(const Buffer& result) const {
+    bool found = false;
+    for (const RowStage& stage : program_.stages)
+      walk(stage.value, [&](const Div* op) {
+        auto* divisor = op->b.as<BufferLoad>();
+        found = found || (stage.is_of_elements && op->dtype == DataType::Float(32) && divisor &&
+                          divisor->buffer.same_as(result));
+      });
+    return found;
+  }
+
   void reduce(const RowStage& stage, std::vector<Stmt>* parts) {
     Buffer result = parts_ > 0 ? reduce_partials(stage, parts) : reduce_elements(stage, parts);
     results_.emplace_back(stage.target, result);
+    if (divides_elements(stage.target)) {  // a division for a row, not one for each of its elements
+      Buffer reciprocal = memory_of("reciprocal", result->dtype, 1, "local");
+      memory_.push_back(reciprocal);
+      parts->push_back(store_to(reciprocal, 0, div(make_const(result->dtype, 1), make_load(result, {0}))));
+      reciprocals_.emplace_back(stage.target, reciprocal);
+    }
     if (stage.is_result) parts->push_back(store_once(stage, cast(stage.target->dtype, make_load(result, {0}))));
   }
 
@@ -251,11 +276,7 @@ class RowNest {
     memory_.push_back(result);
     parts->push_back(store_to(sum, 0, identity));
     parts->push_back(taken_in(sum));
-    PrimExpr call = make_call(
-        DataType::Handle(), builtin::tvm_thread_allreduce(),
-        {int_imm(DataType::UInt(32), 1), make_load(sum, {0}), bool_imm(true), make_load(result, {0}), thread_});
-    parts->push_back(make(AttrStmt{
-        .node = combiner_of(operation, identity), .attr_key = attr::kReduceScope, .value = 0, .body = evaluate(call)}));
+    parts->push_back(combine_threads(operation, identity, sum, result, thread_));
     return result;
   }
 
@@ -290,7 +311,7 @@ class RowNest {
   Buffer partials_;
   int64_t parts_ = 0, batches_ = 0;  // of a row: of `partials_`; batches of steps of the part from `from_` on
   PrimExpr from_;
-  std::vector<std::pair<Buffer, Buffer>> results_;  // of reductions, and where a thread has them
+  std::vector<std::pair<Buffer, Buffer>> results_, reciprocals_;  // of reductions, and where a thread has them
 };
 
 }  // namespace

@@ -212,16 +212,18 @@ std::optional<TensorOperand> as_windows(const GpuContraction& c, const GemmOpera
 
 }  // namespace
 
-std::optional<TensorOperand> as_tensor_operand(const GpuContraction& c, const GemmOperand& operand,
+std::optional<TensorOperand> as_tensor_operand(const GpuContraction& c, const GemmOperand& given,
                                                const GemmAxes& rows) {
-  if (!operand.load || !operand.flat || c.is_dynamic()) return std::nullopt;
+  if (!given.load || !given.flat || c.is_dynamic()) return std::nullopt;
+  const auto [operand, batch] = in_batch_digits(c, given, rows);
+  if (!operand.load || !operand.flat) return std::nullopt;
   const int64_t bytes = operand.dtype.bytes();
   if (!is_one(operand.condition) || !operand.is_linear_in_k || !operand.is_linear_in_row)
     return &rows == &c.m ? as_windows(c, operand, rows) : std::nullopt;
-  TensorOperand out{.operand = operand, .along_k = operand.lies_along_k()};
+  TensorOperand out{.operand = operand, .along_k = operand.lies_along_k(), .batch = batch};
   if (operand.lanes() * bytes != kUnitBytes) return std::nullopt;
   std::vector<Var> all{c.k.vars.back(), rows.vars.back()};
-  all.insert(all.end(), c.batch.vars.begin(), c.batch.vars.end());
+  all.insert(all.end(), batch.vars.begin(), batch.vars.end());
   Map<Var, PrimExpr> zeros;
   for (const GemmAxes* axes : {&rows, &c.k})
     for (size_t i = 0; i + 1 < axes->vars.size(); ++i) zeros.set(axes->vars[i], make_zero(axes->vars[i]->dtype));
@@ -233,8 +235,8 @@ std::optional<TensorOperand> as_tensor_operand(const GpuContraction& c, const Ge
   if ((out.along_k ? k_step : row_step) != 1) return std::nullopt;
   out.map.extents = {out.along_k ? c.k.known : rows.known, out.along_k ? rows.known : c.k.known};
   out.map.strides = {(out.along_k ? row_step : k_step) * bytes};
-  for (size_t i = c.batch.vars.size(); i-- > 0;) {
-    out.map.extents.push_back(*as_int(c.batch.extents[i]));
+  for (size_t i = batch.vars.size(); i-- > 0;) {
+    out.map.extents.push_back(*as_int(batch.extents[i]));
     out.map.strides.push_back(form->factors[2 + i] * bytes);
   }
   for (int64_t stride : out.map.strides)
@@ -242,9 +244,8 @@ std::optional<TensorOperand> as_tensor_operand(const GpuContraction& c, const Ge
   return out;
 }
 
-Stmt copy_box(const TensorOperand& tensor, const GemmAxes& batch_axes, const PrimExpr& batch, const PrimExpr& row,
-              const PrimExpr& k, int64_t rows, const Buffer& memory, const PrimExpr& to, const PrimExpr& barrier,
-              const PrimExpr& mask) {
+Stmt copy_box(const TensorOperand& tensor, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& k, int64_t rows,
+              const Buffer& memory, const PrimExpr& to, const PrimExpr& barrier, const PrimExpr& mask) {
   const int64_t line = tensor.line();
   cuda::TensorMap map = tensor.map;
   auto copy = [&](const PrimExpr& target, const std::vector<PrimExpr>& coordinates,
@@ -268,7 +269,7 @@ Stmt copy_box(const TensorOperand& tensor, const GemmAxes& batch_axes, const Pri
                  at[1] * number(tensor.steps[1]) + number(tensor.begins[1]), at[0]},
                 {element[1] * number(tensor.dilation[0]), element[0] * number(tensor.dilation[1])});
   }
-  std::vector<PrimExpr> matrix = digits_of(batch, batch_axes.extents);
+  std::vector<PrimExpr> matrix = digits_of(batch, tensor.batch.extents);
   std::reverse(matrix.begin(), matrix.end());
   auto coordinates = [&](const PrimExpr& first, const PrimExpr& second) {
     std::vector<PrimExpr> out{first, second};

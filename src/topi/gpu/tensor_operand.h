@@ -13,6 +13,7 @@ inline constexpr int64_t kLineBytes = 128;  // of a box, in shared memory
 struct TensorOperand {
   GemmOperand operand;
   bool along_k = true;
+  GemmAxes batch;       // of the contraction, in the digits that say where a matrix is
   cuda::TensorMap map;  // all but its box
   // of windows
   std::vector<PrimExpr> positions;     // extents of rows: images, then positions
@@ -30,8 +31,7 @@ std::optional<TensorOperand> as_tensor_operand(const GpuContraction& contraction
 
 /// Copies of `rows` x one line along k from element (row, k), or of lines along the rows, to `memory` from `to` on. `mask`: of blocks of the
 /// cluster that get it; 0 for the own one.
-Stmt copy_box(const TensorOperand& tensor, const GemmAxes& batch_axes, const PrimExpr& batch, const PrimExpr& row,
-              const PrimExpr& k, int64_t rows, const Buffer& memory, const PrimExpr& to, const PrimExpr& barrier,
-              const PrimExpr& mask);
+Stmt copy_box(const TensorOperand& tensor, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& k, int64_t rows,
+              const Buffer& memory, const PrimExpr& to, const PrimExpr& barrier, const PrimExpr& mask);
 
 }  // namespace tessera::topi

@@ -108,8 +108,8 @@ class WgmmaGemm {
         return sequence({
             ptx("mbarrier_wait", {memory_->data, barrier(false, stage), number(1) - parity_of(step)}),
             ptx("mbarrier_expect", {memory_->data, full, number(stage_elements_ * bytes_)}),
-            copy_box(wgmma_.a, c_.batch, batch, row, k, plan_->tile_m, memory_, start, full, number(0)),
-            copy_box(wgmma_.b, c_.batch, batch, column + of_slice, k, slice, memory_,
+            copy_box(wgmma_.a, batch, row, k, plan_->tile_m, memory_, start, full, number(0)),
+            copy_box(wgmma_.b, batch, column + of_slice, k, slice, memory_,
                      start + number(a_elements_) + of_slice * number(line_), full, mask),
         });
       });

@@ -5,7 +5,8 @@
 //     =>   fn (%q, %k, %mask, %v, Primitive=1, tessera.rule="attention") { ... }
 //
 // What moves elements about on the way in (heads that are split off and transposed, slices of one projection) and on the way
-// out (the transposition back) becomes part of the kernel too: it reads and writes with strides.
+// out (the transposition back) becomes part of the kernel too: it reads and writes with strides. Where the copy engine of a GPU
+// brings operands, that is done if each is then a tensor whose strides it takes, but for a factor that all of its elements have.
 
 #include <algorithm>
 #include <unordered_set>
@@ -15,6 +16,7 @@
 #include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
+#include "relay/transform/fuse/strided_view.h"
 #include "relay/transform/passes.h"
 #include "topi/gpu/attention.h"
 
@@ -24,7 +26,9 @@ namespace {
 constexpr int64_t kMaxScores = 8192;    // of scores: a few rows have to fit the cache
 constexpr int64_t kMinSteps = 1 << 14;  // multiplications of a matmul below which its panels do not pay
 constexpr size_t kMaxAttentionMembers = 64;
-constexpr int kMaxPath = 8;  // from the softmax to the first matmul
+constexpr int kMaxPath = 8;            // from the softmax to the first matmul
+constexpr size_t kMaxMoves = 16;       // of an operand that the copy engine brings
+constexpr size_t kMaxBatchDigits = 3;  // by which it finds a matrix
 
 /// Elements moved, each found by arithmetic on indices alone.
 bool is_move(const Expr& expr) {
@@ -41,8 +45,8 @@ Fusion kind_of(const Expr& expr) {
   return op ? fusion_of(Op(op)) : Fusion::Opaque;
 }
 
-/// Attention that the target has a kernel for: on CPUs float32, with what moves elements on the way in and out; on GPUs what
-/// fits warp groups.
+/// Attention that the target has a kernel for, with what moves elements on the way in and out: of float32, and on GPUs also what fits
+/// warp groups.
 class AttentionFinder {
  public:
   AttentionFinder(const Expr& body, const topi::GpuMachine& gpu) : consumers_(body), gpu_(gpu) {}
@@ -55,10 +59,8 @@ class AttentionFinder {
       KernelGroup group;
       group.rule = "attention";
       if (!take_core(softmax, &group)) continue;
-      if (!gpu_) {
-        take_moves_before(&group);
-        take_moves_after(&group);
-      }
+      if (!by_warp_groups(Expr(group.root))) take_moves_before(&group);
+      take_moves_after(&group);
       if (group.members.size() <= kMaxAttentionMembers) out.push_back(std::move(group));
     }
     return out;
@@ -71,31 +73,95 @@ class AttentionFinder {
     auto a = fixed_shape(checked_type(call->args[0])), b = fixed_shape(checked_type(call->args[1]));
     auto c = fixed_shape(checked_type(Expr(call)));
     if (!a || !b || !c || !is_computed(dtype_of(call->args[0])) || dtype_of(call->args[0]) != dtype_of(call->args[1]) ||
-        (!gpu_ && dtype_of(Expr(call)) != DataType::Float(32)))
+        (!by_warp_groups(call->args[0]) && dtype_of(Expr(call)) != DataType::Float(32)))
       return false;
     return (*a)[0] == (*b)[0] && (*c)[1] * (*c)[2] * depth_of(call) >= kMinSteps;
   }
   bool is_computed(DataType dtype) const {
-    return gpu_ ? dtype.is_floating() && dtype.bits == 16 : dtype == DataType::Float(32);
+    const bool is_narrow = dtype.is_floating() && dtype.bits == 16;
+    return dtype == DataType::Float(32) || (gpu_ && gpu_->has_wgmma && is_narrow);
   }
+  /// A matrix of attention, or its result: of 16 bits where warp groups multiply.
+  bool by_warp_groups(const Expr& matrix) const { return gpu_ && dtype_of(matrix).bits == 16; }
   static int64_t depth_of(const Call* matmul) {
     auto a = fixed_shape(checked_type(matmul->args[0]));
     return matmul->attrs_as<BatchMatmulAttrs>()->transpose_a ? (*a)[1] : (*a)[2];
   }
 
-  /// Lines of memory that the copy engine moves: multiples of 16 bytes.
-  static bool has_copied_lines(const Expr& matrix) {
-    constexpr int64_t kUnit = 16;
-    return fixed_shape(checked_type(matrix))->back() * dtype_of(matrix).bytes() % kUnit == 0;
-  }
-
   /// What a kernel of warp groups takes; panels take all that is_matmul lets pass.
-  bool fits(const Call* scores, const Call* values) const {
+  bool fits(const Call* scores, const Call* values, KernelGroup* group) const {
     auto s = fixed_shape(checked_type(Expr(scores))), o = fixed_shape(checked_type(Expr(values)));
     if (!gpu_) return true;
-    return has_copied_lines(scores->args[0]) && has_copied_lines(scores->args[1]) &&
-           has_copied_lines(values->args[1]) &&
-           topi::has_gpu_attention({(*s)[1], (*s)[2], depth_of(scores), (*o)[2]}, dtype_of(scores->args[0]), gpu_);
+    const topi::GpuAttentionSize size{(*s)[1], (*s)[2], depth_of(scores), (*o)[2]};
+    if (!by_warp_groups(scores->args[0])) return topi::has_thread_attention(size, gpu_);
+    return topi::has_gpu_attention(size, dtype_of(scores->args[0]), gpu_) &&
+           take_strided_operands({scores->args[0], scores->args[1], values->args[1]}, group);
+  }
+
+  // ---- operands that the copy engine moves ----------------------------------------------------------------------------
+  /// A product with a number.
+  static bool is_scaled(const Expr& expr) {
+    auto* call = expr.as<Call>();
+    auto is_number = [](const Expr& arg) { return rank_of(arg) == 0 && scalar_value(arg); };
+    return call && op_name(call) == ops::multiply && (is_number(call->args[0]) || is_number(call->args[1]));
+  }
+  static Expr below(const Expr& expr) {
+    if (auto* item = expr.as<TupleGetItem>()) return item->tuple;
+    auto* call = expr.as<Call>();
+    return call->args[is_scaled(expr) && rank_of(call->args[0]) == 0 ? 1 : 0];
+  }
+
+  /// What makes an operand of something else by moves, from the operand on.
+  static std::vector<Expr> moves_of_operand(const Expr& operand) {
+    std::vector<Expr> out;
+    for (Expr at = operand; out.size() < kMaxMoves && (is_move(at) || is_scaled(at)); at = below(at)) out.push_back(at);
+    return out;
+  }
+
+  /// Whether what the path makes of what is below it is matrices whose strides are multiples of 16 bytes.
+  static bool has_copied_lines(const Expr& operand, const std::vector<Expr>& path) {
+    constexpr int64_t kUnitBytes = 16;
+    const int64_t unit = kUnitBytes / dtype_of(operand).bytes();
+    std::optional<StridedView> view = whole_view(checked_type(path.empty() ? operand : below(path.back())));
+    for (size_t i = path.size(); view && i-- > 0;)
+      if (!is_scaled(path[i]) && !checked_type(path[i]).as<TupleType>()) view = moved_view(path[i], *view);
+    if (!view || view->axes.size() != 3 || view->offset % unit != 0) return false;
+    const auto &batch = view->axes[0], &rows = view->axes[1], &columns = view->axes[2];
+    if (batch.size() > kMaxBatchDigits || rows.size() != 1 || columns.size() != 1) return false;
+    auto is_line = [&](int64_t step, int64_t other) { return step == 1 && other % unit == 0; };
+    return (is_line(columns[0].step, rows[0].step) || is_line(rows[0].step, columns[0].step)) &&
+           std::all_of(batch.begin(), batch.end(), [&](const auto& digit) { return digit.step % unit == 0; });
+  }
+
+  /// Moves of operands become members where they end in what the copy engine takes; false where an operand is none either way.
+  bool take_strided_operands(const std::vector<Expr>& operands, KernelGroup* group) const {
+    std::vector<std::vector<Expr>> paths;
+    for (const Expr& operand : operands) paths.push_back(moves_of_operand(operand));
+    auto is_inside = [&](const RelayExprNode* consumer) {
+      if (!consumer || group->members.count(consumer)) return consumer != nullptr;
+      for (const auto& path : paths)
+        for (const Expr& expr : path)
+          if (expr.get() == consumer) return true;
+      return false;
+    };
+    for (bool has_changed = true; has_changed;) {
+      has_changed = false;
+      for (size_t p = 0; p < paths.size(); ++p) {
+        std::vector<Expr>& path = paths[p];
+        const size_t before = path.size();
+        for (size_t i = 0; i < path.size(); ++i) {
+          const auto& consumers = consumers_.of(path[i]);
+          if (!std::all_of(consumers.begin(), consumers.end(), is_inside)) path.resize(i);
+        }
+        while (!path.empty() && !has_copied_lines(operands[p], path)) path.pop_back();
+        has_changed = has_changed || path.size() != before;
+      }
+    }
+    for (size_t p = 0; p < paths.size(); ++p)
+      if (!has_copied_lines(operands[p], paths[p])) return false;
+    for (const auto& path : paths)
+      for (const Expr& expr : path) group->members.insert(expr.get());
+    return true;
   }
 
   /// The call that reads `expr` and is the only one to.
@@ -131,7 +197,7 @@ class AttentionFinder {
     group->members.insert(last);
     group->root = last;
     const Call* first = take_down(softmax->args[0], at, kMaxPath, group);
-    return first && fits(first, last);
+    return first && fits(first, last, group);
   }
   bool is_view_or_cast(const Call* call) const {
     return op_name(call) == ops::reshape || (gpu_ && op_name(call) == ops::cast);
@@ -201,14 +267,29 @@ class AttentionFinder {
   void take_moves_after(KernelGroup* group) const {
     std::vector<const Call*> path;
     size_t last = 0;
-    for (const Call* at = next(Expr(group->root)); at; at = next(Expr(at))) {
+    const Expr result(group->root);
+    std::optional<StridedView> view = whole_view(checked_type(result));
+    for (const Call* at = next(result); at; at = next(Expr(at))) {
       const bool moves = op_name(at) == ops::transpose;
       if (!moves && op_name(at) != ops::reshape) break;
       path.push_back(at);
+      if (gpu_ && view) view = moved_view(Expr(at), *view);
+      if (gpu_ && (!view || !is_stored_by_axes(*view, result))) continue;
       if (moves) last = path.size();
     }
     for (size_t i = 0; i < last; ++i) group->members.insert(path[i]);
     if (last) group->root = path[last - 1];
+  }
+  /// Each axis of what becomes of the result is part of one axis of it: its elements are stored where they go.
+  static bool is_stored_by_axes(const StridedView& view, const Expr& result) {
+    const StridedView axes = *whole_view(checked_type(result));
+    return std::all_of(view.axes.begin(), view.axes.end(), [&](const auto& digits) {
+      if (digits.empty()) return true;
+      return digits.size() == 1 && std::any_of(axes.axes.begin(), axes.axes.end(), [&](const auto& axis) {
+               const int64_t end = axis[0].step * axis[0].extent;
+               return digits[0].step >= axis[0].step && digits[0].step * digits[0].extent <= end;
+             });
+    });
   }
 
   Consumers consumers_;
@@ -221,7 +302,6 @@ Expr fuse_attention(const Expr& body, const GraphEnvironment& environment) {
   const Target& target = environment.target;
   const bool is_gpu = target && target.has_key("gpu");
   const topi::GpuMachine gpu = is_gpu ? topi::gpu_machine_of(target) : nullptr;
-  if (is_gpu && !gpu->has_wgmma) return body;
   return close_groups(body, AttentionFinder(body, gpu)());
 }
 

@@ -97,6 +97,51 @@ def test_keys_in_lines_that_the_copy_engine_does_not_move_leave_softmax_a_kernel
     assert len(rules(lib)) == 3 and "rows_by_threads" in rules(lib)
 
 
+def of_projection(samples, rows, heads, size, parts, scale=0.25):
+    """Attention as exporters write it: of one projection of queries, keys and values (`parts`: how they are told apart), with scaled
+    queries and keys, and heads that are put together again."""
+    width = heads * size
+    x = var("x", rows, samples, 3 * width, dtype="float16")
+    if parts == "take":
+        split = relay.transpose(relay.reshape(x, (rows, samples, 3, width)), (2, 0, 1, 3))
+        q, k, v = (relay.take(split, relay.const(i, "int64"), axis=0) for i in range(3))
+    elif parts == "split":
+        q, k, v = relay.split(x, 3, axis=2)
+    else:
+        q, k, v = (relay.strided_slice(x, [0, 0, i * width], [rows, samples, (i + 1) * width]) for i in range(3))
+
+    def of_heads(t):
+        return relay.transpose(relay.reshape(t, (rows, samples, heads, size)), (1, 2, 0, 3))
+
+    factor = relay.const(np.full(1, np.sqrt(scale), "float16"))
+    q, k = of_heads(q) * factor, relay.transpose(of_heads(k), (0, 1, 3, 2)) * factor
+    every = samples * heads
+    q, k = relay.reshape(q, (every, rows, size)), relay.reshape(k, (every, size, rows))
+    scores = relay.reshape(relay.nn.batch_matmul(q, k, transpose_b=False), (samples, heads, rows, rows))
+    powers = relay.cast(relay.nn.softmax(relay.cast(scores, "float32")), "float16")
+    values = relay.reshape(of_heads(v), (every, rows, size))
+    out = relay.nn.batch_matmul(relay.reshape(powers, (every, rows, rows)), values, transpose_b=False)
+    out = relay.transpose(relay.reshape(out, (samples, heads, rows, size)), (2, 0, 1, 3))
+    return relay.reshape(out, (rows, samples, width))
+
+
+@pytest.mark.parametrize("samples", [1, 3])
+@pytest.mark.parametrize("parts", ["take", "split", "slice"])
+def test_heads_are_read_and_written_by_strides_of_one_projection(samples, parts):
+    lib = build(of_projection(samples, 197, 12, 64, parts), HOPPER)
+    assert rules(lib) == [ATTENTION]
+    assert "tsr_vec<half, 8>" in source(lib)  # results are stored where they go, by 16 bytes
+
+
+def test_operands_that_others_read_too_stay_as_they_are():
+    q, k, v = (var(name, 256, 8, 64, dtype="float16") for name in "qkv")
+    keys = relay.transpose(k, (1, 0, 2))
+    q, v = relay.transpose(q, (1, 0, 2)), relay.transpose(v, (1, 0, 2))
+    powers = relay.nn.softmax(relay.nn.batch_matmul(q, keys))
+    out = relay.Tuple([relay.nn.batch_matmul(powers, v, transpose_b=False), keys])
+    assert sorted(rules(build(out, HOPPER))) == [ATTENTION, "threads"]
+
+
 def test_a_softmax_with_two_consumers_is_no_attention():
     q, k, v = (var(name, 8, 256, 64, dtype="float16") for name in "qkv")
     powers = relay.nn.softmax(relay.nn.batch_matmul(q, k))
@@ -185,6 +230,22 @@ def test_values_of_another_width_and_the_other_way():
 def test_the_knobs_of_attention_may_be_moved(knobs):
     check(20, 700, 900, 64, knobs=knobs)
     check(20, 700, 900, 64, masked="add", samples=5, knobs=knobs)
+
+
+@on_hopper
+@pytest.mark.parametrize("samples, rows, size", [(1, 197, 64), (3, 197, 64), (2, 256, 128), (5, 70, 80)])
+@pytest.mark.parametrize("parts", ["take", "split", "slice"])
+def test_heads_of_one_projection(samples, rows, size, parts):
+    heads = 12
+    lib = build(of_projection(samples, rows, heads, size, parts), "cuda")
+    assert rules(lib) == [ATTENTION]
+    x = random(rows, samples, 3 * heads * size, dtype="float16")
+    split = x.astype("float64").reshape(rows, samples, 3, heads, size)
+    q, k, v = (split[:, :, i].transpose(1, 2, 0, 3) for i in range(3))
+    scores = 0.25 * q @ k.swapaxes(2, 3)
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    wanted = (powers / powers.sum(-1, keepdims=True) @ v).transpose(2, 0, 1, 3).reshape(rows, samples, heads * size)
+    np.testing.assert_allclose(run(lib, "cuda", x=x), wanted, rtol=5e-3, atol=2e-3)
 
 
 @on_hopper
