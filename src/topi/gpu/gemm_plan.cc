@@ -18,7 +18,11 @@ constexpr int64_t kGuessedSide = 1024, kGuessedDepth = 512;  // extents known on
 constexpr int64_t kMaxRegisters = 255;
 constexpr int64_t kMaxCopies = 32;  // of a thread for one tile: each has a position, and they are registers
 constexpr double kSharedBytesPerCycle = 128, kCacheBytesPerCycle = 48;  // of a multiprocessor
-constexpr double kNotHidden = 0.5;  // part of what memory takes that multiply-adds do not run beside
+constexpr double kNotHidden = 0.5;   // part of what memory takes that multiply-adds do not run beside
+constexpr double kReadsLate = 1.1;   // threads that do not read ahead wait for shared memory
+constexpr double kFewStages = 1.04;  // where copies are one tile ahead only
+constexpr double kReadCycles =
+    1;  // of a multiprocessor, for each read of a warp of 4 bytes a thread; of 16 bytes twice as many
 constexpr double kBarrierCycles = 40, kFillCycles = 1200;  // until the first tiles are there
 
 struct TileShape {
@@ -46,6 +50,7 @@ bool has_matrix_type(const GpuContraction& c) {
 int64_t registers_of(const GpuContraction& c, const GemmPlanNode& plan) {
   const int64_t sums = int64_t{plan.part_m} * plan.part_n, sides = plan.part_m + plan.part_n;
   if (plan.by_matrix_units) return sums / 32 + 2 * sides * kMatrixStepBytes / 4 / 32 + 48;
+  if (reads_ahead(c, make(GemmPlanNode(plan)))) return (sums + 2 * sides) * c.sum.bytes() / 4 + 32;
   // sums, four elements of each column, addresses, and what is read ahead: with fewer, compilers read late
   const int64_t tight = sums * c.sum.bytes() / 4 + plan.part_n * c.a.dtype.bytes() + 64;
   return plan.blocks > 1 ? tight : tight + plan.part_m * c.a.dtype.bytes() + 32;
@@ -61,13 +66,14 @@ int64_t blocks_at_once(const GpuContraction& c, const GemmPlan& plan, const GpuM
 /// What a plan does not say by its tile: how it copies, and how far ahead.
 void set_copies(const GpuContraction& c, const GpuMachine& machine, GemmPlanNode* plan) {
   const bool has_memory = c.a.flat && c.b.flat && !c.is_dynamic();
-  auto lanes = [&](const GemmOperand& operand, int64_t line) {
-    int64_t out = has_memory ? operand.lanes() : 1;
+  const GemmPlan given = make(GemmPlanNode(*plan));
+  auto lanes = [&](const GemmOperand& operand, const GemmAxes& rows, int64_t line) {
+    int64_t out = has_memory && !turns(operand, rows, given) ? operand.lanes() : 1;
     while (line % out != 0) out /= 2;
     return static_cast<int32_t>(out);
   };
-  plan->a_lanes = lanes(c.a, c.a.lies_along_k() ? plan->tile_k : plan->tile_m);
-  plan->b_lanes = lanes(c.b, c.b.lies_along_k() ? plan->tile_k : plan->tile_n);
+  plan->a_lanes = lanes(c.a, c.m, c.a.lies_along_k() ? plan->tile_k : plan->tile_m);
+  plan->b_lanes = lanes(c.b, c.n, c.b.lies_along_k() ? plan->tile_k : plan->tile_n);
   plan->copies_async = machine->has_matrix_units && has_memory;
   plan->stores_wide = plan->by_matrix_units && wide_store_lanes(c) > 1;
   if (plan->by_matrix_units || machine->kind != "cuda") return;
@@ -107,6 +113,7 @@ bool fits(const GpuContraction& c, const GemmPlan& plan, const GpuMachine& machi
   if (plan->stages > 1 && !machine->has_matrix_units) return false;
   const int64_t shared = gemm_shared_bytes(c, plan);
   if (shared > machine->dynamic_shared_bytes) return false;
+  if (plan->turns && (plan->by_matrix_units || !plan->copies_async)) return false;
   if (plan->stores_wide && (!plan->by_matrix_units || wide_store_lanes(c) == 1)) return false;
   if (!plan->by_matrix_units) return true;
   const int64_t step = kMatrixStepBytes / c.a.dtype.bytes();
@@ -130,15 +137,21 @@ double gemm_cost(const GpuContraction& c, const GemmPlan& plan, const GpuMachine
     rate = machine->matrix_fma * 0.6 * (bytes == 1 ? 2 : 1);  // what mma.sync reaches
     reads = warps * (plan->part_m + plan->part_n) * bytes;
   } else {
-    reads = warps * 4 * (plan->part_m + plan->part_n) * bytes;  // threads of a warp share what they read
+    auto cycles = [](int64_t part) { return kReadCycles * (part % 4 == 0 ? static_cast<double>(part) / 2 : part); };
+    reads = warps * (cycles(plan->part_m) + cycles(plan->part_n)) * kSharedBytesPerCycle;
   }
   const double of_cache = (plan->tile_m + plan->tile_n) * bytes / kCacheBytesPerCycle;
-  const double each = area / rate + kNotHidden * (reads / kSharedBytesPerCycle + of_cache);
+  double each = area / rate + kNotHidden * (reads / kSharedBytesPerCycle + of_cache);
+  if (!plan->by_matrix_units && !reads_ahead(c, plan)) each *= kReadsLate;
+  if (!plan->by_matrix_units && plan->stages == 2) each *= kFewStages;
   // few warps do not hide what one of them waits for
   const double busy =
       std::min(1.0, (warps * static_cast<double>(std::min(at_once, ceil_div(tiles, machine->multiprocessors)))) / 8);
+  // what is read ahead covers a barrier
   const double barriers =
-      kBarrierCycles / (plan->tile_k * static_cast<double>(at_once) * (plan->stages > 1 ? 1 : 0.25));
+      reads_ahead(c, plan)
+          ? 0
+          : kBarrierCycles / (plan->tile_k * static_cast<double>(at_once) * (plan->stages > 1 ? 1 : 0.25));
   const double waves = static_cast<double>(ceil_div(tiles, machine->multiprocessors));
   const double stores = area * c.dtype.bytes() / kCacheBytesPerCycle;
   return waves * (static_cast<double>(k) * (each / (0.4 + 0.6 * busy) + barriers) +
@@ -171,15 +184,17 @@ GemmPlan plan_gemm(const GpuContraction& c, const GpuMachine& machine) {
     if (best) return best;
   }
   for (const TileShape& tile : kThreadTiles)
-    for (int32_t depth : {32, 16, 8})
-      for (int32_t stages : {2, 3, 1})
-        if ((stages > 1) == machine->has_matrix_units)
-          consider({.tile_m = tile.m,
-                    .tile_n = tile.n,
-                    .tile_k = depth,
-                    .stages = stages,
-                    .part_m = tile.part_m,
-                    .part_n = tile.part_n});
+    for (int32_t depth : {16, 32, 8})
+      for (int32_t stages : {3, 2, 1})
+        for (bool turns : {true, false})
+          if ((stages > 1) == machine->has_matrix_units && (stages > 1 || !turns))
+            consider({.tile_m = tile.m,
+                      .tile_n = tile.n,
+                      .tile_k = depth,
+                      .stages = stages,
+                      .part_m = tile.part_m,
+                      .part_n = tile.part_n,
+                      .turns = turns});
   return best;
 }
 

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kBankGroup = 8;  // chunks of 16 bytes that all banks hold
 constexpr int64_t kStaticBytes = 48 << 10;
+constexpr int64_t kTurnedSteps = 8;  // along k, that neighbouring threads copy of a tile that is turned
 
 Stmt intrinsic(const char* name, Array<PrimExpr> args) {
   return evaluate(make_call(DataType::Int(32), name, std::move(args)));
@@ -33,26 +34,33 @@ void set_linear(const GemmAxes& axes, const PrimExpr& index, Numbers* at) {
   }
 }
 
-/// Lines of a thread's copies differ in their row, and which element that is takes divisions.
-bool needs_row_digits(const SharedTile& tile) {
-  return tile.along_k && tile.axes->vars.size() > 1 && !tile.operand->is_linear_in_row;
+/// Which element a row is takes divisions.
+bool has_row_digits(const GemmOperand& operand, const GemmAxes& axes) {
+  return axes.vars.size() > 1 && !operand.is_linear_in_row;
 }
+/// Lines of a thread's copies differ in their row.
+bool needs_row_digits(const SharedTile& tile) { return tile.along_k && has_row_digits(*tile.operand, *tile.axes); }
 
 SharedTile shared_tile(const GemmOperand& operand, const GemmAxes& axes, int64_t rows, int64_t lanes,
                        const GemmPlan& plan) {
   SharedTile out{.operand = &operand, .axes = &axes, .dtype = operand.dtype, .rows = rows, .depth = plan->tile_k};
   out.lanes = lanes;
-  out.along_k = operand.lies_along_k();
+  out.is_turned = turns(operand, axes, plan);
+  out.along_k = operand.lies_along_k() && !out.is_turned;
   out.has_chunks = plan->by_matrix_units;
   return out;
 }
 
 }  // namespace
 
+bool turns(const GemmOperand& operand, const GemmAxes& rows, const GemmPlan& plan) {
+  return plan->turns && operand.lies_along_k() && !has_row_digits(operand, rows);
+}
+
 int64_t SharedTile::pitch() const {
   if (has_chunks) return line();
   const int64_t in_chunk = std::max<int64_t>(1, kChunkBytes / dtype.bytes());
-  return line() + (along_k ? in_chunk : 0);
+  return line() + (along_k || is_turned ? in_chunk : 0);
 }
 
 int64_t SharedTile::chunk_period() const { return std::min(kBankGroup, line() * dtype.bytes() / kChunkBytes); }
@@ -133,8 +141,13 @@ Stmt SharedStages::copy_tile(const SharedTile& tile, const PrimExpr& thread, con
   const int64_t accesses = tile.lines() * in_line;
   const GemmOperand& operand = *tile.operand;
   auto access = [&](const PrimExpr& i, const PrimExpr& number_of) {
-    const PrimExpr line = floordiv(number_of, number(in_line)),
-                   offset = floormod(number_of, number(in_line)) * number(lanes);
+    PrimExpr line = floordiv(number_of, number(in_line)), offset = floormod(number_of, number(in_line)) * number(lanes);
+    if (tile.is_turned) {  // neighbouring threads read neighbours along k, and write to different banks
+      const int64_t steps = tile.depth % kTurnedSteps == 0 ? kTurnedSteps : 1;
+      const PrimExpr part = floordiv(number_of, number(steps));
+      line = floordiv(part, number(tile.rows)) * number(steps) + floormod(number_of, number(steps));
+      offset = floormod(part, number(tile.rows));
+    }
     const PrimExpr my_row = row + (tile.along_k ? line : offset), k = first_k + (tile.along_k ? offset : line);
     const PrimExpr rows = tile.axes->extent(), depth = contraction_.k.extent();
     PrimExpr is_inside = bool_imm(true);
@@ -214,9 +227,12 @@ int64_t wide_store_lanes(const GpuContraction& c) {
   auto* store = last->body.as<BufferStore>();
   const int64_t lanes = kChunkBytes / store->buffer->dtype.bytes();
   if (c.n.vars.size() != 1 || c.n.known < 0 || c.n.known % lanes != 0) return 1;
-  // the column is the last axis
-  const BlockNode* block = c.block;
-  return block->body.as<BufferStore>()->indices.back().same_as(c.n.vars[0]) ? lanes : 1;
+  return c.stores_columns_together() ? lanes : 1;
+}
+
+bool reads_ahead(const GpuContraction& contraction, const GemmPlan& plan) {
+  return !plan->by_matrix_units && plan->copies_async && plan->stages > 1 && plan->tile_k % 2 == 0 &&
+         !tile_of_a(contraction, plan).along_k && !tile_of_b(contraction, plan).along_k;
 }
 
 int64_t gemm_shared_bytes(const GpuContraction& contraction, const GemmPlan& plan) {

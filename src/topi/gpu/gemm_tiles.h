@@ -9,13 +9,13 @@ inline constexpr int64_t kChunkBytes = 16;  // that stay together in a tile of a
 
 /// A tile of A or of B, of `rows` x `depth` elements (rows of A, columns of B). Its lines are as in memory: along k, or along the
 /// rows. Lines of tiles that matrix units read have their chunks of 16 bytes exchanged by line, so that eight lines of one column
-/// lie in different banks; others have a pitch that does the same.
+/// lie in different banks; others have a pitch that does the same. A tile that is turned lies along k in memory, and along the rows here.
 struct SharedTile {
   const GemmOperand* operand = nullptr;
   const GemmAxes* axes = nullptr;  // of the rows
   DataType dtype;
   int64_t rows = 0, depth = 0, lanes = 1;
-  bool along_k = true, has_chunks = false;
+  bool along_k = true, has_chunks = false, is_turned = false;
   int64_t first = 0;  // element of a stage
   Buffer row_digits;  // of the rows that a thread copies, where they take divisions; in registers
 
@@ -30,6 +30,7 @@ struct SharedTile {
   /// Lines after which chunks are exchanged as before.
   int64_t chunk_period() const;
 };
+bool turns(const GemmOperand& operand, const GemmAxes& rows, const GemmPlan& plan);
 SharedTile tile_of_a(const GpuContraction& contraction, const GemmPlan& plan);
 SharedTile tile_of_b(const GpuContraction& contraction, const GemmPlan& plan);
 
@@ -74,6 +75,9 @@ Stmt each_gemm_tile(
 int64_t wide_store_lanes(const GpuContraction& contraction);
 /// Elements between rows of results in shared memory, of which a warp has as many as an instruction.
 inline int64_t result_pitch(const GemmPlan& plan) { return plan->part_n + 4; }
+
+/// Threads read what they multiply of a tile one step of k ahead: both tiles lie along their rows, so that 16 bytes are neighbours.
+bool reads_ahead(const GpuContraction& contraction, const GemmPlan& plan);
 
 /// Bytes of shared memory.
 int64_t gemm_shared_bytes(const GpuContraction& contraction, const GemmPlan& plan);

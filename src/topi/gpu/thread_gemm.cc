@@ -7,7 +7,8 @@
 namespace tessera::topi {
 namespace {
 
-constexpr int64_t kWide = 4;  // elements that a thread reads of shared memory at once
+constexpr int64_t kWide = 4;                        // elements that a thread reads of shared memory at once
+constexpr int64_t kWarpRows = 4, kWarpColumns = 8;  // threads of a warp
 
 /// Which rows of a tile are a thread's: `width` neighbours, then as many from `threads * width` further on.
 struct ThreadRows {
@@ -29,7 +30,8 @@ class ThreadGemm {
       : contraction_(contraction),
         plan_(plan),
         stages_(contraction, plan),
-        depth_(plan->tile_k % kWide == 0 ? kWide : 1) {}
+        is_ahead_(reads_ahead(contraction, plan)),
+        depth_(!is_ahead_ && plan->tile_k % kWide == 0 ? kWide : 1) {}
 
   Stmt operator()() {
     return each_gemm_tile(contraction_, plan_, [&](const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column) {
@@ -43,18 +45,29 @@ class ThreadGemm {
  private:
   Stmt of_thread(const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column) {
     const int64_t across = plan_->tile_n / plan_->part_n, down = plan_->tile_m / plan_->part_m;
-    rows_ = rows_of_thread(stages_.a, plan_->part_m, down, floordiv(thread, number(across)));
-    columns_ = rows_of_thread(stages_.b, plan_->part_n, across, floormod(thread, number(across)));
+    PrimExpr my_row = floordiv(thread, number(across)), my_column = floormod(thread, number(across));
+    if (is_ahead_ && across % kWarpColumns == 0 && down % kWarpRows == 0) {  // a warp reads as little as it can
+      const PrimExpr warp = floordiv(thread, number(kWarpRows * kWarpColumns)),
+                     lane = floormod(thread, number(kWarpRows * kWarpColumns)), warps = number(across / kWarpColumns);
+      my_row = floordiv(warp, warps) * number(kWarpRows) + floordiv(lane, number(kWarpColumns));
+      my_column = floormod(warp, warps) * number(kWarpColumns) + floormod(lane, number(kWarpColumns));
+    }
+    rows_ = rows_of_thread(stages_.a, plan_->part_m, down, my_row);
+    columns_ = rows_of_thread(stages_.b, plan_->part_n, across, my_column);
+    const int64_t halves = is_ahead_ ? 2 : 1;
     sums_ = memory_of("sums", contraction_.sum, int64_t{plan_->part_m} * plan_->part_n, "local");
-    a_ = memory_of("a", stages_.a.dtype, plan_->part_m * depth_, "local");
-    b_ = memory_of("b", stages_.b.dtype, plan_->part_n * depth_, "local");
+    a_ = memory_of("a", stages_.a.dtype, halves * plan_->part_m * depth_, "local");
+    b_ = memory_of("b", stages_.b.dtype, halves * plan_->part_n * depth_, "local");
     Stmt clear = unrolled_loop("i", int64_t{plan_->part_m} * plan_->part_n,
                                [&](const PrimExpr& i) { return store_to(sums_, i, make_zero(contraction_.sum)); });
     auto copy = [&](const PrimExpr& tile, const PrimExpr& stage) {
       return stages_.copy(thread, batch, row, column, tile, stage);
     };
     Stmt body = sequence({clear, stages_.prepare(thread, row, column),
-                          plan_->stages > 1 ? pipelined(copy) : one_stage(copy), store(batch, row, column)});
+                          is_ahead_           ? ahead(copy)
+                          : plan_->stages > 1 ? pipelined(copy)
+                                              : one_stage(copy),
+                          store(batch, row, column)});
     std::vector<Buffer> memory = stages_.buffers();
     memory.insert(memory.end(), {sums_, a_, b_});
     return all_allocated(memory, body);
@@ -88,9 +101,43 @@ class ThreadGemm {
     return sequence(parts);
   }
 
-  /// Reads `depth_` elements along k of each of the thread's rows into registers.
+  /// The same, and what is multiplied is read one step of k ahead, into the other half of the registers.
+  Stmt ahead(const Copy& copy) const {
+    const PrimExpr tiles = stages_.tiles_along_k(), stages = number(plan_->stages);
+    std::vector<Stmt> parts;
+    for (int i = 0; i + 1 < plan_->stages; ++i) {
+      parts.push_back(guarded(number(i) < tiles, copy(number(i), number(i))));
+      parts.push_back(commit_copies());
+    }
+    auto read_step = [&](const PrimExpr& stage, int64_t k, int64_t half) {
+      const PrimExpr start = stage * number(stages_.stage_elements());
+      return sequence({read(stages_.a, rows_, a_, start, number(k), half * plan_->part_m),
+                       read(stages_.b, columns_, b_, start, number(k), half * plan_->part_n)});
+    };
+    const std::vector<Stmt> wait{wait_for_copies(plan_->stages - 2), shared_barrier()};
+    parts.insert(parts.end(), wait.begin(), wait.end());
+    parts.push_back(read_step(number(0), 0, 0));
+    parts.push_back(loop_over("tile_k", tiles, [&](const PrimExpr& tile) {
+      std::vector<Stmt> body;
+      for (int64_t k = 0; k < plan_->tile_k; ++k) {
+        const bool is_last = k + 1 == plan_->tile_k;
+        if (is_last) body.insert(body.end(), wait.begin(), wait.end());
+        body.push_back(read_step(floormod(is_last ? tile + 1 : tile, stages), is_last ? 0 : k + 1, (k + 1) % 2));
+        if (k == 0) {
+          const PrimExpr next = tile + (stages - 1);
+          body.push_back(guarded(next < tiles, copy(next, floormod(next, stages))));
+          body.push_back(commit_copies());
+        }
+        body.push_back(add_products(k % 2));
+      }
+      return sequence(body);
+    }));
+    return sequence(parts);
+  }
+
+  /// Reads `depth_` elements along k of each of the thread's rows into registers, from `first` on.
   Stmt read(const SharedTile& tile, const ThreadRows& rows, const Buffer& registers, const PrimExpr& start,
-            const PrimExpr& k) const {
+            const PrimExpr& k, int64_t first = 0) const {
     if (tile.along_k)
       return unrolled_loop("i", rows.part, [&](const PrimExpr& i) {
         return each_lane(depth_, [&](const PrimExpr& lane) {
@@ -102,7 +149,7 @@ class ThreadGemm {
       return unrolled_loop("i", rows.part / rows.width, [&](const PrimExpr& i) {
         return each_lane(rows.width, [&](const PrimExpr& lane) {
           const PrimExpr from = start + tile.element(rows.at(i * number(rows.width)), k + step) + lane;
-          return store_to(registers, step * number(rows.part) + i * number(rows.width) + lane,
+          return store_to(registers, number(first) + step * number(rows.part) + i * number(rows.width) + lane,
                           make_load(stages_.memory, {from}));
         });
       });
@@ -110,26 +157,30 @@ class ThreadGemm {
   }
 
   PrimExpr held(const SharedTile& tile, const ThreadRows& rows, const Buffer& registers, const PrimExpr& i,
-                const PrimExpr& step) const {
-    const PrimExpr at = tile.along_k ? i * number(depth_) + step : step * number(rows.part) + i;
+                const PrimExpr& step, int64_t half) const {
+    const PrimExpr at = tile.along_k ? i * number(depth_) + step : (step + number(half)) * number(rows.part) + i;
     return cast(contraction_.sum, make_load(registers, {at}));
   }
 
   Stmt multiply(const PrimExpr& stage) const {
     const PrimExpr start = stage * number(stages_.stage_elements());
     return unrolled_loop("k", plan_->tile_k / depth_, [&](const PrimExpr& k) {
-      Stmt sums = unrolled_loop("step", depth_, [&](const PrimExpr& step) {
-        return unrolled_loop("i", plan_->part_m, [&](const PrimExpr& i) {
-          return unrolled_loop("j", plan_->part_n, [&](const PrimExpr& j) {
-            const PrimExpr at = i * number(plan_->part_n) + j;
-            return store_to(
-                sums_, at,
-                make_load(sums_, {at}) + held(stages_.a, rows_, a_, i, step) * held(stages_.b, columns_, b_, j, step));
-          });
+      return sequence({read(stages_.a, rows_, a_, start, k * number(depth_)),
+                       read(stages_.b, columns_, b_, start, k * number(depth_)), add_products(0)});
+    });
+  }
+
+  /// Of what one half of the registers holds.
+  Stmt add_products(int64_t half) const {
+    return unrolled_loop("step", depth_, [&](const PrimExpr& step) {
+      return unrolled_loop("i", plan_->part_m, [&](const PrimExpr& i) {
+        return unrolled_loop("j", plan_->part_n, [&](const PrimExpr& j) {
+          const PrimExpr at = i * number(plan_->part_n) + j;
+          const PrimExpr product =
+              held(stages_.a, rows_, a_, i, step, half) * held(stages_.b, columns_, b_, j, step, half);
+          return store_to(sums_, at, make_load(sums_, {at}) + product);
         });
       });
-      return sequence({read(stages_.a, rows_, a_, start, k * number(depth_)),
-                       read(stages_.b, columns_, b_, start, k * number(depth_)), sums});
     });
   }
 
@@ -155,7 +206,8 @@ class ThreadGemm {
   const GpuContraction& contraction_;
   const GemmPlan& plan_;
   SharedStages stages_;
-  int64_t depth_;
+  bool is_ahead_;
+  int64_t depth_;  // steps of k that are read at once
   ThreadRows rows_, columns_;
   Buffer sums_, a_, b_;
 };
