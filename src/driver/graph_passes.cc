@@ -36,6 +36,7 @@ Pass nothing(const char* name) {
 }
 
 bool is_cpu(const Target& target) { return target && target->kind->name == "llvm"; }
+bool is_gpu(const Target& target) { return target && target.has_key("gpu"); }
 
 /// Left out where schedules are searched: they are found for operators in their plain layouts.
 Pass unless_searched(const Pass& pass) {
@@ -84,10 +85,10 @@ Array<Pass> simplifications(const Target& target) {
       target ? pass_for(target, legalize, "FTVMLegalize") : nothing("Legalize"), pass(simplify_inference),
       pass(eliminate_common_subexpr, nullptr), pass(combine_parallel_conv2d, kBranches),
       pass(combine_parallel_dense, kBranches, true), pass(combine_parallel_batch_matmul, kBranches),
-      is_cpu(target) ? combine_products_pass() : nothing("CombineProducts"), fold_constant_pass(false),
-      fold_scale_axis_pass(), pass(simplify_expr), pass(canonicalize_cast), pass(canonicalize_ops),
-      pass(flatten_atrous_conv), infer_type_pass(),
-      is_cpu(target) ? pass_for(target, pad_channels) : nothing("PadChannels"),
+      is_gpu(target) ? fold_constant_pass(false) : nothing("FoldConstant"),  // weights of another precision
+      target ? combine_products_pass() : nothing("CombineProducts"), fold_constant_pass(false), fold_scale_axis_pass(),
+      pass(simplify_expr), pass(canonicalize_cast), pass(canonicalize_ops), pass(flatten_atrous_conv),
+      infer_type_pass(), is_cpu(target) ? pass_for(target, pad_channels) : nothing("PadChannels"),
       target ? unless_searched(pass_for(target, alter_op_layout)) : nothing("AlterOpLayout"),
       target ? unless_searched(pass_for(target, pack_weights)) : nothing("PackWeights"),
       is_cpu(target) ? pass(widen_weights) : nothing("WidenWeights"),
@@ -112,15 +113,15 @@ Pass optimization_passes(const CompilationConfig& config) {
   int64_t most_args = target ? target.int_option("max_function_args", 0) : 0;
   if (most_args > 0) passes.push_back(pass(split_args, static_cast<int>(most_args)));
   passes.push_back(pass(split_dynamic_concats));
-  if (is_cpu(target)) passes.push_back(pass(sink_views));
+  if (is_cpu(target) || is_gpu(target)) passes.push_back(pass(sink_views));
   passes.push_back(plan_several_devices(config));
   passes.push_back(name_extents());
   if (is_cpu(target))
     for (const Pass& each :
-         {pass_for(target, fuse_attention), pass(fuse_rows), pass(fuse_resample), pass(merge_reduced_axes)})
+         {pass_for(target, fuse_attention), pass_for(target, fuse_rows), pass(fuse_resample), pass(merge_reduced_axes)})
       passes.push_back(each);
-  if (target && target.has_key("gpu"))
-    for (const Pass& each : {pass_for(target, fuse_attention), pass(fuse_rows)}) passes.push_back(each);
+  if (is_gpu(target))
+    for (const Pass& each : {pass_for(target, fuse_attention), pass_for(target, fuse_rows)}) passes.push_back(each);
   for (const Pass& last : {pass(fuse_ops, -1), infer_type_pass(), always(pass(inline_globals)), infer_type_pass(),
                            always(pass(lift_constants)), infer_type_pass(), always(pass(label_kernels))})
     passes.push_back(last);

@@ -27,7 +27,7 @@ Expr fuse_attention(const Expr& body, const GraphEnvironment& environment);
 /// Level 0 gives each operator its own kernel; -1 takes the level of the context.
 Function fuse_ops(const Function& function, const PassContext& context, int level);
 Expr fuse_resample(const Expr& body);
-Expr fuse_rows(const Expr& body);
+Expr fuse_rows(const Expr& body, const GraphEnvironment& environment);
 Expr merge_reduced_axes(const Expr& body);
 Expr lift_constants(const Expr& body);
 Function label_kernels(const Function& function);

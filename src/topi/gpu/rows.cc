@@ -192,7 +192,18 @@ Neighbours neighbours_of(const RowProgram& program, const GpuMachine& machine) {
     const auto row_step = program.rows.empty() ? std::nullopt : stride(buffer, indices, program.rows.back());
     if (step == 1) ++along;
     else if (step != 0 && row_step == 1) ++across;
-    if (!access) return is_known = false, void();
+    if (!access) {  // rows in another order
+      is_known = is_known && program.elements.size() == 1 && step == 1;
+      lanes = std::min<int64_t>(lanes, machine->access_bytes / buffer->dtype.bytes());
+      for (const Var& row : program.rows) {
+        const auto along_row = stride(buffer, indices, row);
+        while (lanes > 1 && (!along_row || *along_row % lanes != 0)) lanes /= 2;
+      }
+      const PrimExpr first = arith::Analyzer().simplify(substitute(
+          flat_index(indices, buffer->shape), [](const Var& var) { return PrimExpr(make_zero(var->dtype)); }));
+      if (const int64_t* base = as_int(first); !base || *base % lanes != 0) lanes = 1;
+      return;
+    }
     if (access->step != 1) return;
     lanes = std::min<int64_t>(lanes, machine->access_bytes / buffer->dtype.bytes());
     const int64_t* base = as_int(access->base);

@@ -5,7 +5,7 @@
 //     =>   fn (%x, %gamma, %beta, Primitive=1, tessera.rule="rows") { ... }
 //
 // A reduction alone, with what FuseOps puts before it, is left to FuseOps; so are functions of elements that follow a
-// matmul, into which they go.
+// matmul, into which they go. On GPUs rows may have fp16 and bf16 in them, and a last transposition that leaves rows whole goes along.
 
 #include <algorithm>
 #include <optional>
@@ -13,7 +13,9 @@
 #include "ir/prim/ops.h"
 #include "relay/attrs/nn.h"
 #include "relay/attrs/reduce.h"
+#include "relay/attrs/transform.h"
 #include "relay/inspect.h"
+#include "relay/op_names.h"
 #include "relay/slots.h"
 #include "relay/transform/fuse/kernel_groups.h"
 #include "relay/transform/passes.h"
@@ -37,7 +39,7 @@ std::optional<Shape> shape_of_rows(const Expr& expr) {
 
 class RowFinder {
  public:
-  explicit RowFinder(const Expr& body) : consumers_(body) {
+  RowFinder(const Expr& body, bool is_gpu) : consumers_(body), is_gpu_(is_gpu) {
     for (const Expr& expr : consumers_.expressions())
       if (is_of_elements(expr) && comes_from_matmul(expr.as<Call>())) with_matmul_.insert(expr.get());
   }
@@ -46,11 +48,14 @@ class RowFinder {
     std::vector<KernelGroup> out;
     const std::vector<Expr>& all = consumers_.expressions();
     for (size_t i = all.size(); i-- > 0;) {
-      if (taken_.count(all[i].get()) || !is_of_elements(all[i])) continue;
-      auto shape = shape_of_rows(all[i]);
+      const Expr root = moves_rows(all[i]) ? all[i].as<Call>()->args[0] : all[i];
+      if (taken_.count(all[i].get()) || !is_of_elements(root)) continue;
+      auto shape = shape_of_rows(root);
       if (!shape || shape->size() < 2 || *as_int(shape->back()) < kMinLast) continue;
-      KernelGroup group = grow(all[i], *shape);
+      KernelGroup group = grow(root, *shape);
       if (!group.root) continue;
+      group.root = all[i].get();
+      group.members.insert(group.root);
       taken_.insert(group.members.begin(), group.members.end());
       out.push_back(std::move(group));
     }
@@ -63,8 +68,21 @@ class RowFinder {
     auto* op = call ? call->op.as<OpNode>() : nullptr;
     return op ? fusion_of(Op(op)) : Fusion::Opaque;
   }
-  static bool is_of_elements(const Expr& expr) {
-    return expr.as<Call>() && kind_of(expr) <= Fusion::Broadcast && dtype_of(expr) == DataType::Float(32);
+  bool is_computed(DataType dtype) const {
+    return dtype == DataType::Float(32) || (is_gpu_ && dtype.is_floating() && dtype.bits == 16);
+  }
+  bool is_of_elements(const Expr& expr) const {
+    return expr.as<Call>() && kind_of(expr) <= Fusion::Broadcast && is_computed(dtype_of(expr));
+  }
+
+  /// On a GPU, the only consumer of functions of elements, which it transposes, but for their last axis.
+  bool moves_rows(const Expr& expr) const {
+    auto* call = expr.as<Call>();
+    if (!is_gpu_ || !call || op_name(call) != ops::transpose || consumers_.of(call->args[0]).size() != 1) return false;
+    auto axes = fixed_ints(call->attrs_as<TransposeAttrs>()->axes);
+    const auto rank = static_cast<int64_t>(rank_of(expr));
+    return axes && !axes->empty() && (axes->back() == -1 || axes->back() + 1 == rank) &&
+           !with_matmul_.count(call->args[0].get());
   }
 
   /// How many elements of `row` one of `shape` stands for: the last dimensions of the row are ones. 0 for other shapes.
@@ -84,7 +102,7 @@ class RowFinder {
   }
 
   /// Reduces `row` over its last axes, keeping them.
-  static bool is_reduction(const Expr& expr, const Shape& row) {
+  bool is_reduction(const Expr& expr, const Shape& row) const {
     auto* call = expr.as<Call>();
     const Reduction kind = call ? reduction_of(call) : Reduction::None;
     if (!goes_by_rows(kind)) return false;
@@ -93,7 +111,7 @@ class RowFinder {
     auto axes = fixed_ints(attrs->axis);
     auto from = shape_of_rows(call->args[0]);
     if (!axes || axes->empty() || axes->size() >= row.size() || !from || !is_same_shape(*from, row) ||
-        dtype_of(expr) != DataType::Float(32))
+        !is_computed(dtype_of(expr)))
       return false;
     for (int64_t& axis : *axes)
       if (axis < 0) axis += static_cast<int64_t>(row.size());
@@ -152,12 +170,16 @@ class RowFinder {
   }
 
   Consumers consumers_;
+  bool is_gpu_;
   std::unordered_set<const Object*> taken_;
   std::unordered_set<const Object*> with_matmul_;  // functions of elements of one
 };
 
 }  // namespace
 
-Expr fuse_rows(const Expr& body) { return close_groups(body, RowFinder(body)()); }
+Expr fuse_rows(const Expr& body, const GraphEnvironment& environment) {
+  const bool is_gpu = environment.target && environment.target.has_key("gpu");
+  return close_groups(body, RowFinder(body, is_gpu)());
+}
 
 }  // namespace tessera::relay

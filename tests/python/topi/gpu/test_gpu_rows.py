@@ -170,3 +170,26 @@ def test_rows_of_dynamic_extents(device):
     for shape in ((3, 5), (17, 1000)):
         data = random(*shape)
         np.testing.assert_allclose(vm.evaluate()(data).numpy(), np_softmax(data), rtol=1e-4, atol=1e-6)
+
+
+# ---- what exporters and mixed precision make of norms ------------------------------------------------------------------
+
+
+def norm_of_fp16(order):
+    x, g, b = var("x", 3, 50, 64, dtype="float16"), var("g", 64, dtype="float16"), var("b", 64, dtype="float16")
+    mean = relay.cast(relay.mean(relay.cast(x, "float32"), -1, keepdims=True), "float16")
+    rest = x - mean
+    variance = relay.mean(relay.cast(rest * rest, "float32"), -1, keepdims=True)
+    factor = relay.cast(relay.rsqrt(variance + relay.const(np.float32(1e-5))), "float16")
+    return relay.transpose(rest * factor * g + b, order)
+
+
+@pytest.mark.parametrize("target", DEVICES)
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2)])
+def test_a_norm_of_fp16_is_one_kernel_with_the_transposition_of_its_rows(target, order):
+    lib = build(norm_of_fp16(order), target)
+    assert rules(lib) == ["rows_by_threads"]
+    x, g, b = random(3, 50, 64, dtype="float16"), random(64, dtype="float16"), random(64, dtype="float16", seed=1)
+    wide = x.astype("float64")
+    wanted = (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5) * g + b
+    np.testing.assert_allclose(run(lib, target, x=x, g=g, b=b), wanted.transpose(order), rtol=1e-2, atol=1e-2)
