@@ -102,13 +102,14 @@ class AttentionFinder {
   /// A product with a number.
   static bool is_scaled(const Expr& expr) {
     auto* call = expr.as<Call>();
-    auto is_number = [](const Expr& arg) { return rank_of(arg) == 0 && scalar_value(arg); };
-    return call && op_name(call) == ops::multiply && (is_number(call->args[0]) || is_number(call->args[1]));
+    if (!call || op_name(call) != ops::multiply) return false;
+    const bool is_first = scalar_value(call->args[0]).has_value();
+    return (is_first || scalar_value(call->args[1])) && rank_of(call->args[is_first ? 1 : 0]) == rank_of(expr);
   }
   static Expr below(const Expr& expr) {
     if (auto* item = expr.as<TupleGetItem>()) return item->tuple;
     auto* call = expr.as<Call>();
-    return call->args[is_scaled(expr) && rank_of(call->args[0]) == 0 ? 1 : 0];
+    return call->args[is_scaled(expr) && scalar_value(call->args[0]) ? 1 : 0];
   }
 
   /// What makes an operand of something else by moves, from the operand on.

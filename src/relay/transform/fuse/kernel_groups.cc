@@ -2,6 +2,8 @@
 
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "relay/inspect.h"
+#include "relay/make.h"
 #include "relay/walk.h"
 
 namespace tessera::relay {
@@ -31,11 +33,24 @@ class Kernel {
 
   Expr member(const Expr& expr) {
     if (expr.as<Constant>()) return expr;
-    if (auto* call = expr.as<Call>()) return with(call, &Call::args, all(call->args));
+    if (auto* call = expr.as<Call>()) return with(call, &Call::args, all(with_numbers(call)));
     if (auto* tuple = expr.as<Tuple>()) return with(tuple, &Tuple::fields_, all(tuple->fields_));
     auto* get = expr.as<TupleGetItem>();
     ICHECK(get) << "a kernel is made of calls, tuples and their items";
     return with(get, &TupleGetItem::tuple, inside(get->tuple));
+  }
+
+  /// The arguments of a function of elements, constants of one float as numbers where they broadcast nothing else.
+  static Array<Expr> with_numbers(const Call* call) {
+    Array<Expr> out = call->args;
+    auto* op = call->op.as<OpNode>();
+    if (!op || out.size() != 2 || call->attrs.defined() || fusion_of(Op(op)) != Fusion::Broadcast) return out;
+    for (size_t i : {0, 1}) {
+      const std::optional<double> value = scalar_value(out[i]);
+      if (value && dtype_of(out[i]).is_floating() && rank_of(out[1 - i]) == rank_of(Expr(call)))
+        out.set(i, make_scalar(*value, dtype_of(out[i])));
+    }
+    return out;
   }
 
   Array<Expr> all(const Array<Expr>& exprs) {

@@ -4,7 +4,7 @@
 //   reshape(reshape(%x))                 =>    one reshape
 //   cast(cast(%x, "float64"), "float32") =>    %x
 //   zeros_like(%x)                       =>    zeros(shape)           where the shape is known; so for the other *_like
-//   multiply(%x, ones((3,)))             =>    multiply(%x, 1)        a filled tensor, or a constant of one element, as its one value
+//   multiply(%x, ones((3,)))             =>    multiply(%x, 1)        a filled tensor as its one value
 //   %x + 0, %x - 0, %x * 1, %x / 1       =>    %x
 //   (%x + 1) + 2                         =>    %x + (1 + 2)
 //   %y / sqrt(%x)                        =>    %y * rsqrt(%x)
@@ -41,11 +41,9 @@ Expr make_concrete(const Call* call) {
 
 // ---- neutral elements --------------------------------------------------------------------------------------------
 
-/// The one value of a tensor that an operator fills, or of a constant of one float; empty for other expressions.
+/// The one value of a tensor that an operator fills; empty for other expressions.
 Expr fill_value(const Expr& expr) {
   auto* call = expr.as<Call>();
-  if (!call && rank_of(expr) > 0 && dtype_of(expr).is_floating())
-    if (std::optional<double> value = scalar_value(expr)) return make_scalar(*value, dtype_of(expr));
   std::string_view name = op_name(call);
   auto* op = call ? call->op.as<OpNode>() : nullptr;
   if (Any value = op ? Op(op).slot(kFillValue) : Any(); !value.is_null())
