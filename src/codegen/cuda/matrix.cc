@@ -1,6 +1,10 @@
 // Tensor cores and asynchronous copies: WMMA fragments through nvcuda::wmma, mma, ldmatrix and cp.async as PTX.
 
+#include <algorithm>
+
 #include "codegen/cuda/printer.h"
+#include "ir/prim/ops.h"
+#include "ir/rewrite.h"
 
 namespace tessera::codegen {
 namespace {
@@ -178,14 +182,41 @@ void CudaPrinter::ptx_ldmatrix(const Call* op) {
   line("             : " + operands(registers, target, "=") + " : " + shared_address(source) + " : \"memory\");");
 }
 
+/// `pointer + offset`, what differs between iterations of unrolled loops last: it becomes part of the instruction, and the rest is
+/// computed once for all of them.
+std::string CudaPrinter::address(const PrimExpr& pointer, const PrimExpr& offset) {
+  PrimExpr common, own;
+  std::vector<PrimExpr> open{offset};
+  while (!open.empty()) {
+    const PrimExpr part = open.back();
+    open.pop_back();
+    if (auto* sum = part.as<Add>()) {
+      open.push_back(sum->b);
+      open.push_back(sum->a);
+      continue;
+    }
+    bool is_own = true;
+    walk(part, [&](const BufferLoad*) { is_own = false; });
+    walk(part, [&](const VarNode* var) {
+      is_own = is_own && std::any_of(unrolled_.begin(), unrolled_.end(),
+                                     [&](const Var& unrolled) { return unrolled.get() == var; });
+    });
+    PrimExpr& sum = is_own ? own : common;
+    sum = sum ? sum + part : part;
+  }
+  std::string out = text(pointer);
+  for (const PrimExpr& part : {common, own})
+    if (part) out += " + (" + index(part) + ")";
+  return out;
+}
+
 /// Arguments: shared memory and offset, global memory and offset, bytes, and a condition where there is one: where it does not
 /// hold, zeros are written and nothing is read.
 void CudaPrinter::ptx_cp_async(const Call* op) {
   int64_t bytes = constant_argument(op, 4);
   if (bytes != 4 && bytes != 8 && bytes != 16)
     throw Error(ValueError) << "ptx_cp_async copies 4, 8 or 16 bytes, not " << bytes;
-  std::string target = text(op->args[0]) + " + " + index(op->args[1]);
-  std::string source = text(op->args[2]) + " + " + index(op->args[3]);
+  const std::string target = address(op->args[0], op->args[1]), source = address(op->args[2], op->args[3]);
   const std::string size = std::to_string(bytes);
   std::string of_condition, mark;
   if (op->args.size() > 5) {

@@ -253,8 +253,10 @@ void CudaPrinter::allocate(const Allocate* op, int64_t count) {
 }
 
 void CudaPrinter::visit_loop(const For* op) {
-  if (op->kind == LoopKind::Unrolled) line("#pragma unroll");
+  const bool is_unrolled = op->kind == LoopKind::Unrolled;
+  if (is_unrolled) line("#pragma unroll"), unrolled_.push_back(op->loop_var);
   KernelPrinter::visit_loop(op);
+  if (is_unrolled) unrolled_.pop_back();
 }
 
 std::string CudaPrinter::prelude() {

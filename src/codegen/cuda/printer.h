@@ -49,6 +49,7 @@ class CudaPrinter final : public KernelPrinter {
   void mma_store(const Call* op);
   void mma_fill(const Call* op);
   std::string shared_address(const std::string& pointer);
+  std::string address(const PrimExpr& pointer, const PrimExpr& offset);
   std::string string_argument(const Call* op, size_t i);
 
   // hopper.cc: the copy engine and wgmma
@@ -59,8 +60,9 @@ class CudaPrinter final : public KernelPrinter {
   void wgmma_of_registers(const Call* op);
   std::string matrix_argument(const Call* op, const std::string& memory, size_t offset, size_t leading);
 
-  int64_t min_blocks_ = 0;  // of the kernel, that a multiprocessor has registers for; 0: not said
-  int64_t cluster_ = 1;     // blocks of the kernel that run together
+  int64_t min_blocks_ = 0;     // of the kernel, that a multiprocessor has registers for; 0: not said
+  int64_t cluster_ = 1;        // blocks of the kernel that run together
+  std::vector<Var> unrolled_;  // variables of loops around the statement that the device's compiler unrolls
   bool uses_half_ = false, uses_bfloat_ = false, uses_wmma_ = false;
   std::unordered_map<std::string, std::string> vector_names_;  // variables of vector types
   std::unordered_map<const VarNode*, std::string> fragment_shapes_, fragment_layouts_;

@@ -103,7 +103,7 @@ class ThreadGemm {
 
   /// The same, and what is multiplied is read one step of k ahead, into the other half of the registers.
   Stmt ahead(const Copy& copy) const {
-    const PrimExpr tiles = stages_.tiles_along_k(), stages = number(plan_->stages);
+    const PrimExpr tiles = stages_.tiles_along_k();
     std::vector<Stmt> parts;
     for (int i = 0; i + 1 < plan_->stages; ++i) {
       parts.push_back(guarded(number(i) < tiles, copy(number(i), number(i))));
@@ -117,22 +117,29 @@ class ThreadGemm {
     const std::vector<Stmt> wait{wait_for_copies(plan_->stages - 2), shared_barrier()};
     parts.insert(parts.end(), wait.begin(), wait.end());
     parts.push_back(read_step(number(0), 0, 0));
+    // counted, since a remainder takes several instructions
+    const Buffer counter = memory_of("stage", DataType::Int(32), 1, "local");
+    const PrimExpr stage = make_load(counter, {0}), last = number(plan_->stages - 1);
+    const PrimExpr after = select(equal(stage, last), number(0), stage + 1),
+                   before = select(equal(stage, number(0)), last, stage - 1);
+    parts.push_back(store_to(counter, 0, number(0)));
     parts.push_back(loop_over("tile_k", tiles, [&](const PrimExpr& tile) {
       std::vector<Stmt> body;
       for (int64_t k = 0; k < plan_->tile_k; ++k) {
         const bool is_last = k + 1 == plan_->tile_k;
         if (is_last) body.insert(body.end(), wait.begin(), wait.end());
-        body.push_back(read_step(floormod(is_last ? tile + 1 : tile, stages), is_last ? 0 : k + 1, (k + 1) % 2));
+        body.push_back(read_step(is_last ? after : stage, is_last ? 0 : k + 1, (k + 1) % 2));
         if (k == 0) {
-          const PrimExpr next = tile + (stages - 1);
-          body.push_back(guarded(next < tiles, copy(next, floormod(next, stages))));
+          const PrimExpr next = tile + last;
+          body.push_back(guarded(next < tiles, copy(next, before)));
           body.push_back(commit_copies());
         }
         body.push_back(add_products(k % 2));
       }
+      body.push_back(store_to(counter, 0, after));
       return sequence(body);
     }));
-    return sequence(parts);
+    return all_allocated({counter}, sequence(parts));
   }
 
   /// Reads `depth_` elements along k of each of the thread's rows into registers, from `first` on.
