@@ -195,6 +195,14 @@ def test_kernels_that_gain_least_are_left_until_the_model_is_faster(speeds):
     models.confirm_model(lambda: pytest.fail("nothing to compare"), None, {}, left.append)
 
 
+def test_what_does_not_compile_in_the_model_is_left_to_the_rules_and_a_model_that_does_not_is_not_compared():
+    left = []
+    models.confirm_model(lambda: None, lambda: 1 // 0, {"a": 1.0, "b": 2.0}, left.append)
+    assert left == ["a", "b"]
+    models.confirm_model(lambda: 1 // 0, None, {"c": 1.0}, left.append)
+    assert left == ["a", "b"]
+
+
 def test_a_faster_model_wins_twice_and_by_more_than_a_percent(monkeypatch):
     for rounds, is_faster in [([(1, 0.98), (1, 0.995)], True), ([(1, 0.98), (1, 1.01)], False), ([(1, 0.995)], False)]:
         times = iter(rounds)

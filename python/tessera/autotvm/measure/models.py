@@ -101,6 +101,14 @@ def is_model_faster(before: Any, after: Any) -> bool:
     return True
 
 
+def _runs_faster(before: Any, after: Callable[[], Any]) -> bool:
+    try:
+        return is_model_faster(before, after())
+    except Exception as error:
+        logger.warning("the model does not run with what was found: %s", error)
+        return False
+
+
 def confirm_model(
     before: Callable[[], Any], after: Callable[[], Any], gains: dict[Any, float], leave: Callable[[Any], None]
 ) -> None:
@@ -115,7 +123,7 @@ def confirm_model(
     except Exception as error:  # dynamic extents: the virtual machine's
         logger.debug("the model is not compared: %s", error)
         return
-    while winners and not is_model_faster(library, after()):
+    while winners and not _runs_faster(library, after):
         for each in winners[len(winners) // 2 :]:
             leave(each)
         winners = winners[: len(winners) // 2]
