@@ -1,5 +1,7 @@
 // Packed functions by kernels of libraries: what rows of the kernel table call, and v0.10's names.
 
+#include <array>
+
 #include "runtime/containers.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/vendor/cublaslt.h"
@@ -15,6 +17,25 @@ DLTensor* tensor_at(const Args& args, int i) {
   return out;
 }
 
+/// Tensors that a row hands over. Code of the host knows bfloat16 by its bits, as uint16.
+class RowTensors {
+ public:
+  explicit RowTensors(const Args& args) : args_(args) {}
+  DLTensor* operator()(int i) {
+    DLTensor* given = tensor_at(args_, i);
+    if (DataType(given->dtype) != DataType::UInt(16)) return given;
+    DLTensor& out = copies_[static_cast<size_t>(count_++)];
+    out = *given;
+    out.dtype = DLDataType{kDLBfloat, 16, 1};
+    return &out;
+  }
+
+ private:
+  const Args& args_;
+  std::array<DLTensor, 5> copies_{};
+  int count_ = 0;
+};
+
 /// (a, b[, bias], out, transpose a, transpose b, activation, TF32 is allowed, algorithms are measured)
 void matmul_of_row(const Args& args, Any*) {
   constexpr int kPlain = 8;
@@ -22,10 +43,11 @@ void matmul_of_row(const Args& args, Any*) {
   if (!has_bias && args.size() != kPlain)
     throw Error(TypeError) << "tessera.cublaslt.matmul takes 8 arguments, or 9 with a bias, not " << args.size();
   const int at = has_bias ? 3 : 2;
-  vendor_matmul({.a = tensor_at(args, 0),
-                 .b = tensor_at(args, 1),
-                 .bias = has_bias ? tensor_at(args, 2) : nullptr,
-                 .out = tensor_at(args, at),
+  RowTensors tensor(args);
+  vendor_matmul({.a = tensor(0),
+                 .b = tensor(1),
+                 .bias = has_bias ? tensor(2) : nullptr,
+                 .out = tensor(at),
                  .trans_a = args[at + 1].to<bool>(),
                  .trans_b = args[at + 2].to<bool>(),
                  .activation = static_cast<MatmulActivation>(args[at + 3].to<int>()),
@@ -45,12 +67,13 @@ void convolution_of_row(const Args& args, Any*) {
     throw Error(TypeError) << "tessera.cudnn.convolution takes 3 to 5 tensors, 5 flags, and numbers for each spatial "
                               "axis; it was called with "
                            << args.size() << " arguments";
+  RowTensors tensor(args);
   VendorConvolution call;
-  call.x = tensor_at(args, 0);
-  call.w = tensor_at(args, 1);
-  if (tensors > 3) call.bias = tensor_at(args, 2);
-  if (tensors > 4) call.residual = tensor_at(args, 3);
-  call.y = tensor_at(args, tensors - 1);
+  call.x = tensor(0);
+  call.w = tensor(1);
+  if (tensors > 3) call.bias = tensor(2);
+  if (tensors > 4) call.residual = tensor(3);
+  call.y = tensor(tensors - 1);
   call.is_channels_last = args[tensors].to<bool>();
   call.groups = args[tensors + 1].to<int>();
   call.is_relu = args[tensors + 2].to<bool>();
