@@ -308,18 +308,6 @@ LayoutAnswer batch_norm(const LayoutQuery& query) {
                 }));
 }
 
-LayoutAnswer bias_add(const LayoutQuery& query) {
-  auto* attrs = query.attrs_as<relay::BiasAddAttrs>();
-  Change change = change_of(query);
-  if (!is_defined(change.before) || has_blocks(change.before)) return unknown(query);
-  const bool follows = change.is_new && !has_blocks(change.after);
-  const Layout layout = follows ? change.after : change.before;
-  return layout_answer({layout, make_layout("C")}, {layout},
-                       !follows ? query.attrs : changed_attrs<relay::BiasAddAttrs>(query.attrs, [&](auto& a) {
-                         a.axis = static_cast<int32_t>(new_axis(change, attrs->axis));
-                       }));
-}
-
 LayoutAnswer softmax(const LayoutQuery& query) {
   auto* attrs = query.attrs_as<relay::SoftmaxAttrs>();
   Change change = change_of(query);

@@ -40,7 +40,6 @@ LayoutAnswer slicing(const LayoutQuery& query);
 LayoutAnswer padding(const LayoutQuery& query);
 LayoutAnswer squeezing(const LayoutQuery& query);
 LayoutAnswer batch_norm(const LayoutQuery& query);
-LayoutAnswer bias_add(const LayoutQuery& query);
 LayoutAnswer softmax(const LayoutQuery& query);
 
 /// What ConvertLayout makes of a call: one with the layouts that were asked for; "default" means the kernel layout that goes

@@ -155,7 +155,6 @@ static void activation_records() {
       .support_level(1)
       .type("BiasAdd", per_slice_type<BiasAddAttrs>)
       .fusion(Fusion::Broadcast)
-      .layout(layout::bias_add)
       .precision(Precision::Follow)
       .compute(bias_add)
       .gradient(bias_add_gradient);
