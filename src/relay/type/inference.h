@@ -17,6 +17,9 @@ namespace tessera::relay {
 /// How a call is named in messages: its operator, function or global, and what is known of its arguments.
 std::string describe(const Call* call, TypeSolver& solver, const std::vector<Type>& args);
 
+/// What is wrong with a call of an operator with so many arguments; empty where it takes them. Rules count on it.
+std::string wrong_number_of_arguments(const Op& op, size_t given);
+
 class Inference {
  public:
   explicit Inference(IRModule mod) : mod_(std::move(mod)) {}

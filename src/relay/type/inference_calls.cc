@@ -40,6 +40,12 @@ class KnownQuery final : public TypeQuery {
 
 }  // namespace
 
+std::string wrong_number_of_arguments(const Op& op, size_t given) {
+  if (op->num_inputs < 0 || static_cast<size_t>(op->num_inputs) == given) return {};
+  return std::string(op->name) + " takes " + std::to_string(op->num_inputs) + " arguments, " + std::to_string(given) +
+         " are given";
+}
+
 std::string describe(const Call* call, TypeSolver& solver, const std::vector<Type>& args) {
   std::string out = call->op.as<OpNode>()            ? std::string(call->op.as<OpNode>()->name)
                     : call->op.as<GlobalVarNode>()   ? "@" + std::string(call->op.as<GlobalVarNode>()->name_hint)
@@ -115,10 +121,8 @@ Type Inference::infer_op_call(const Call* call, const Op& op, std::vector<Type> 
   auto* slot = cast_or_null<TypeRuleSlot>(op.slot(kTypeRule).object());
   if (!slot) {
     report("the operator " + std::string(op->name) + " has no type rule", call->span);
-  } else if (op->num_inputs >= 0 && static_cast<int>(args.size()) != op->num_inputs) {
-    report(std::string(op->name) + " takes " + std::to_string(op->num_inputs) + " arguments, " +
-               std::to_string(args.size()) + " are given",
-           call->span);
+  } else if (std::string fault = wrong_number_of_arguments(op, args.size()); !fault.empty()) {
+    report(fault, call->span);
   } else {
     if (Type direct = rule_of_known(call, slot, args)) return direct;
     Type out = solver.hole();

@@ -6,6 +6,7 @@
 #include "relay/inspect.h"
 #include "relay/print_text.h"
 #include "relay/type/infer_type.h"
+#include "relay/type/inference.h"
 #include "relay/type/rule.h"
 
 namespace tessera::relay {
@@ -44,6 +45,8 @@ Type call_type(const Call* call) {
   }
   auto* slot = op ? cast_or_null<TypeRuleSlot>(Op(op).slot(kTypeRule).object()) : nullptr;
   if (!slot) return infer_type(Expr(call))->checked_type_;
+  if (std::string fault = wrong_number_of_arguments(Op(op), call->args.size()); !fault.empty())
+    throw Error(TypeError) << fault;
   std::vector<Type> args;
   std::string described;
   for (const Expr& arg : call->args) {

@@ -6,6 +6,7 @@
 #include "ir/structural/equal.h"
 #include "relay/attrs/nn.h"
 #include "relay/pattern.h"
+#include "relay/type/type_of.h"
 
 namespace tessera::relay {
 namespace {
@@ -62,6 +63,15 @@ TEST(InferType, WhatDisagreesIsNamed) {
   EXPECT_NE(error_of(sum).find("cannot be broadcast"), std::string::npos) << error_of(sum);
   Expr three = call_op("add", {make_local("x", f32({2}))});
   EXPECT_NE(error_of(three).find("takes 2 arguments, 1 are given"), std::string::npos) << error_of(three);
+}
+
+TEST(InferType, ImportersAskForTheTypeOfACallOfTooFewArguments) {
+  try {
+    type_of(call_op("add", {make_local("x", f32({3}))}));
+    FAIL() << "the rule of add reads an argument that is not there";
+  } catch (Error& error) {
+    EXPECT_NE(error.message().find("add takes 2 arguments, 1 are given"), std::string::npos) << error.message();
+  }
 }
 
 TEST(InferType, AFreeVariableWithoutATypeIsRejected) {
