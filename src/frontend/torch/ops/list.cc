@@ -210,8 +210,9 @@ Values never_seen(Operation& in) {
 
 Value extended_list(const Operation& in, const Value& list, const Value& more) {
   if (list.kind != Value::List) in.invalid("what is extended is no list");
-  const std::vector<Value> items = in.items_of(more, "what a list is extended by");
-  for (const Value& item : items) append_to(in, list, item);
+  const std::vector<Value>& items = in.items_of(more, "what a list is extended by");
+  const size_t count = items.size();  // of a list that is extended by itself these are the first ones
+  for (size_t i = 0; i < count; ++i) append_to(in, list, Value(items[i]));
   return list;
 }
 
