@@ -59,6 +59,12 @@ Pass use_vendor_partitions() {
   });
 }
 
+/// Matmuls of the same data become one. On GPUs weights may have been cast to another precision, which is folded first.
+Pass combine_contractions(const Target& target) {
+  if (!target) return nothing("CombineProducts");
+  return is_gpu(target) ? sequential({fold_constant_pass(false), combine_products_pass()}) : combine_products_pass();
+}
+
 /// Dynamic extents that are equal can be seen to be: groups of operators that become one kernel depend on it.
 Pass name_extents() {
   return module_pass(make_pass_info(0, "NameExtents"),
@@ -85,10 +91,9 @@ Array<Pass> simplifications(const Target& target) {
       target ? pass_for(target, legalize, "FTVMLegalize") : nothing("Legalize"), pass(simplify_inference),
       pass(eliminate_common_subexpr, nullptr), pass(combine_parallel_conv2d, kBranches),
       pass(combine_parallel_dense, kBranches, true), pass(combine_parallel_batch_matmul, kBranches),
-      is_gpu(target) ? fold_constant_pass(false) : nothing("FoldConstant"),  // weights of another precision
-      target ? combine_products_pass() : nothing("CombineProducts"), fold_constant_pass(false), fold_scale_axis_pass(),
-      pass(simplify_expr), pass(canonicalize_cast), pass(canonicalize_ops), pass(flatten_atrous_conv),
-      infer_type_pass(), is_cpu(target) ? pass_for(target, pad_channels) : nothing("PadChannels"),
+      combine_contractions(target), fold_constant_pass(false), fold_scale_axis_pass(), pass(simplify_expr),
+      pass(canonicalize_cast), pass(canonicalize_ops), pass(flatten_atrous_conv), infer_type_pass(),
+      is_cpu(target) ? pass_for(target, pad_channels) : nothing("PadChannels"),
       target ? unless_searched(pass_for(target, alter_op_layout)) : nothing("AlterOpLayout"),
       target ? unless_searched(pass_for(target, pack_weights)) : nothing("PackWeights"),
       is_cpu(target) ? pass(widen_weights) : nothing("WidenWeights"),
