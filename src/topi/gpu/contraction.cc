@@ -248,8 +248,8 @@ BatchedOperand in_batch_digits(const GpuContraction& c, const GemmOperand& opera
       const int64_t above = d + 1 < steps.size() ? steps[d + 1] : extent;
       const Var digit = steps.size() == 1 ? axis : make_var("digit", axis->dtype);
       out.batch.vars.push_back(digit);
-      out.batch.extents.push_back(make_const(axis->dtype, static_cast<double>(above / steps[d])));
-      sum = sum + digit * make_const(axis->dtype, static_cast<double>(steps[d]));
+      out.batch.extents.push_back(make_const(axis->dtype, above / steps[d]));
+      sum = sum + digit * make_const(axis->dtype, steps[d]);
     }
     if (steps.size() > 1) at.set(axis, sum);
   }
