@@ -40,6 +40,7 @@ PHRASES = {
     r"least work": "cost",
     r"kept kernels?": "cached kernel",
     r"dot products? of bytes": "dot product of int8",
+    r"kmost\w*": "kMax...",
 }
 
 #: whose filters have taps

@@ -101,9 +101,9 @@ IterMapResult detect_once(const Array<PrimExpr>& indices, const Map<Var, Range>&
       rewriter.errors.push_back("the start of iterator " + var->name.str() + " depends on another");
       return rejected();
     }
-  constexpr int kMostRounds = 4;
+  constexpr int kMaxRounds = 4;
   std::vector<IterSumExpr> sums;
-  for (int round = 0; round == 0 || (round < kMostRounds && rewriter.restart()); ++round) {
+  for (int round = 0; round == 0 || (round < kMaxRounds && rewriter.restart()); ++round) {
     if (!rewriter.add_constraints(predicate)) return rejected();
     sums.clear();
     for (const PrimExpr& index : indices) {

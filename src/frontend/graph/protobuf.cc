@@ -11,7 +11,7 @@ namespace {
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-constexpr int kMostFitting = 100;  // messages that are looked into to tell a format
+constexpr int kMaxFitting = 100;  // messages that are looked into to tell a format
 
 const ProtoField* field_of(const ProtoMessage& message, uint32_t number) {
   for (const ProtoField& field : message.fields)
@@ -144,7 +144,7 @@ Fields read_protobuf(std::string_view bytes, const ProtoMessage& message, const 
 }
 
 bool fits_protobuf(std::string_view bytes, const ProtoMessage& message) {
-  int left = kMostFitting;
+  int left = kMaxFitting;
   try {
     return !bytes.empty() && fits(reader_of(bytes), message, &left);
   } catch (const protozero::exception&) {

@@ -37,7 +37,7 @@ std::string_view take_bytes(std::string_view* in, uint64_t count) {
 }
 
 constexpr size_t kFooter = 48, kTrailer = 5;  // trailer: how a block is compressed, and a checksum
-constexpr size_t kEntryCost = 64, kMostUnpacked = size_t{1} << 26;
+constexpr size_t kEntryCost = 64, kMaxUnpacked = size_t{1} << 26;
 constexpr uint64_t kMagic = 0xdb4775248b80fb57;
 
 std::string_view block_at(std::string_view bytes, uint64_t offset, uint64_t size) {
@@ -84,7 +84,7 @@ void Bundle::read_block(std::string_view block, bool is_index, std::string_view 
     key += take_bytes(&left, more);
     std::string_view value = take_bytes(&left, length);
     unpacked_ += kEntryCost + key.size() + value.size();  // keys share beginnings, and blocks may be read twice
-    if (unpacked_ > kMostUnpacked) damaged_variables("its table unpacks to more than 64 MiB");
+    if (unpacked_ > kMaxUnpacked) damaged_variables("its table unpacks to more than 64 MiB");
     if (!is_index) {
       add(key, value);
       continue;

@@ -15,7 +15,7 @@ using frontend::for_each_number;
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-constexpr int kMostParts = 4'000'000;
+constexpr int kMaxParts = 4'000'000;
 constexpr int kString = 7;
 
 std::string_view view(pbf_reader& in) { return frontend::next_view(in); }
@@ -79,7 +79,7 @@ class Reader {
 
  private:
   NodeDef node(pbf_reader in) {
-    if (++parts_ > kMostParts) damaged("it has more than four million nodes");
+    if (++parts_ > kMaxParts) damaged("it has more than four million nodes");
     NodeDef out;
     while (in.next()) switch (in.tag()) {
         case 1: out.name = view(in); break;
@@ -193,8 +193,8 @@ Value tensor(std::string_view bytes) {
   for (int64_t extent : shape)
     if (extent < 0) damaged("a constant has a negative extent");
   const size_t size = tensor_bytes(shape, dtype);
-  constexpr size_t kMost = size_t{1} << 36;
-  if (size > kMost) damaged("a constant is larger than 64 GiB");
+  constexpr size_t kMax = size_t{1} << 36;
+  if (size > kMax) damaged("a constant is larger than 64 GiB");
   if (!content.empty() && content.size() != size) damaged("the contents of a constant do not fit its shape");
   const size_t given = std::max(reals.size(), integers.size());
   NDArray out = NDArray::empty(shape, dtype);
@@ -331,8 +331,8 @@ std::optional<std::vector<int64_t>> parse_shape(std::string_view bytes) {
         case 3: is_unknown = in.get_bool(); break;
         default: in.skip();
       }
-    constexpr size_t kMostDimensions = 254;
-    if (out.size() > kMostDimensions) damaged("a shape has more than 254 dimensions");
+    constexpr size_t kMaxDimensions = 254;
+    if (out.size() > kMaxDimensions) damaged("a shape has more than 254 dimensions");
     return is_unknown ? std::nullopt : std::optional(out);
   });
 }

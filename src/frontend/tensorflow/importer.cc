@@ -54,7 +54,7 @@ bool is_structural(std::string_view op) {
 namespace {
 
 constexpr int kMaxCalls = 100;
-constexpr int64_t kMostNodes = 2'000'000;  // with functions and loops written out
+constexpr int64_t kMaxNodes = 2'000'000;  // with functions and loops written out
 
 /// Nodes of a graph or of a function, by name.
 struct Body {
@@ -149,7 +149,6 @@ class Importer : public Importing {
   Branches branches_of_input(Scope& scope, std::string_view input, int depth);
   const NodeDef* behind_identities(const Scope& scope, std::string_view input) const;
 
-
   const GraphDef& graph_;
   const ImportOptions& options_;
   void reject(const NodeDef& node, const Error& error);
@@ -223,8 +222,8 @@ const Values& Importer::results(Scope& scope, std::string_view name) {
       continue;
     }
     waiting.pop_back();
-    if (++num_nodes_ > kMostNodes)
-      throw Error(ValueError) << "with its functions and loops written out, the graph has more than " << kMostNodes
+    if (++num_nodes_ > kMaxNodes)
+      throw Error(ValueError) << "with its functions and loops written out, the graph has more than " << kMaxNodes
                               << " nodes";
     try {
       Values values = on_enough_stack([&] { return convert(scope, node); });
@@ -282,8 +281,8 @@ Value Importer::placeholder(const NodeDef& node) {
       attributes.count("dtype") && attributes["dtype"].type ? *attributes["dtype"].type : DataType::Void();
   if (dtype.is_void())
     throw Error(OpNotImplemented) << "the input " << name << " is of a type that tensors do not have here";
-  constexpr size_t kMostDimensions = 64;
-  if (extents->size() > kMostDimensions)
+  constexpr size_t kMaxDimensions = 64;
+  if (extents->size() > kMaxDimensions)
     throw Error(ValueError) << "the input " << name << " has " << extents->size() << " dimensions";
   Array<PrimExpr> shape;
   for (int64_t extent : *extents) {

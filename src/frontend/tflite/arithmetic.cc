@@ -83,8 +83,8 @@ std::optional<int64_t> elements_of_sums(Node& in, const Expr& sums) {
     return std::accumulate(shape->begin(), shape->end(), int64_t(1), std::multiplies<>());
   };
   const auto all = elements(in[0]), left = elements(sums);
-  constexpr int64_t kMost = INT32_MAX >> 9;  // the distance from a zero point has nine bits
-  if (!all || !left || *left == 0 || *all < *left || *all / *left > kMost) return std::nullopt;
+  constexpr int64_t kMax = INT32_MAX >> 9;  // the distance from a zero point has nine bits
+  if (!all || !left || *left == 0 || *all < *left || *all / *left > kMax) return std::nullopt;
   return *all / *left;
 }
 

@@ -23,7 +23,7 @@ namespace tessera::tflite {
 namespace {
 
 constexpr int kCustom = 32, kMaxCalls = 100;
-constexpr size_t kMostDimensions = 64;
+constexpr size_t kMaxDimensions = 64;
 
 const Row* find_row(int code) {
   static const std::map<int, Row> table = [] {
@@ -267,7 +267,7 @@ Imported Importer::run() {
       throw Error(OpNotImplemented) << "the input " << name << " is of a type that tensors do not have here";
     std::vector<int64_t> extents(tensor.shape.begin(), tensor.shape.end());
     if (given != options_.shapes.end()) extents = given->second;
-    if (extents.size() > kMostDimensions)
+    if (extents.size() > kMaxDimensions)
       throw Error(ValueError) << "the input " << name << " has " << extents.size() << " dimensions";
     Array<PrimExpr> shape;
     for (int64_t extent : extents) {

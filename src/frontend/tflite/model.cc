@@ -174,11 +174,11 @@ Model parse_model(std::string_view bytes, std::shared_ptr<const void> owner) {
     bytes = {copy.get(), bytes.size()};
     owner = copy;
   }
-  constexpr size_t kMost = 0x7fff0000;  // what offsets of a FlatBuffer reach; weights may lie behind it
+  constexpr size_t kMax = 0x7fff0000;  // what offsets of a FlatBuffer reach; weights may lie behind it
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
-  flatbuffers::Verifier verifier(data, std::min(bytes.size(), kMost), 64, 4'000'000);
+  flatbuffers::Verifier verifier(data, std::min(bytes.size(), kMax), 64, 4'000'000);
   const auto root = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(data);
-  if (root > std::min(bytes.size(), kMost) - sizeof(flatbuffers::soffset_t))
+  if (root > std::min(bytes.size(), kMax) - sizeof(flatbuffers::soffset_t))
     damaged("its root lies outside of the file");
   auto* table = reinterpret_cast<const AnyTable*>(data + root);
   if (root == 0 || !table->Verify(verifier)) damaged("its root is no table");

@@ -20,8 +20,8 @@ class Loop {
       : in_(in), states_(std::move(states)), is_shared_(states_.size(), false), body_(body) {}
 
   Values run(const Expr& limit, const Expr& start) {
-    constexpr int kMostAttempts = 64;
-    for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    constexpr int kMaxAttempts = 64;
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
       outside_ = in_.importer().visible();
       is_whole_ = true;
       std::vector<Expr> initial;

@@ -10,8 +10,8 @@ namespace tessera::torch {
 NDArray tensor_from_storage(const ZipMember& storage, const StoredTensor& stored, const std::string& what) {
   const auto bytes = static_cast<int64_t>(stored.dtype.bytes());
   auto fail = [&] { throw Error(ValueError) << what << " does not fit its storage of " << storage.size << " bytes"; };
-  constexpr size_t kMostDims = 64;
-  if (stored.shape.size() > kMostDims || stored.strides.size() != stored.shape.size() || stored.offset < 0) fail();
+  constexpr size_t kMaxDims = 64;
+  if (stored.shape.size() > kMaxDims || stored.strides.size() != stored.shape.size() || stored.offset < 0) fail();
   int64_t last = stored.offset, count = 1;
   bool is_plain = stored.offset == 0;
   for (size_t i = stored.shape.size(); i-- > 0;) {
@@ -50,8 +50,8 @@ NDArray tensor_from_storage(const ZipMember& storage, const StoredTensor& stored
 
 namespace {
 
-constexpr size_t kMostItems = 1'000'000;
-constexpr int kMostNested = 100;
+constexpr size_t kMaxItems = 1'000'000;
+constexpr int kMaxNested = 100;
 
 struct Item;
 using ItemRef = std::shared_ptr<Item>;
@@ -70,7 +70,7 @@ class PickleReader {
 
   ItemRef read() {
     for (;;) {
-      if (stack_.size() > kMostItems || memo_.size() > kMostItems) fail("too many values");
+      if (stack_.size() > kMaxItems || memo_.size() > kMaxItems) fail("too many values");
       const auto op = static_cast<unsigned char>(take(1)[0]);
       if (op == '.') return pop();
       step(op);
@@ -130,7 +130,7 @@ class PickleReader {
       if (item->kind == Item::Dict) item = make_item(Item::None);  // so that nothing can hold itself; tensors need none
       out->depth = std::max(out->depth, item->depth + 1);
     }
-    if (out->depth > kMostNested) fail("values are nested too deep");
+    if (out->depth > kMaxNested) fail("values are nested too deep");
     push(out);
   }
   size_t since_mark() {
@@ -284,8 +284,8 @@ class TensorArchive {
 std::vector<std::pair<std::string, NDArray>> read_pickled_tensors(std::string_view bytes, const std::string& what) {
   TensorArchive archive(bytes, what);
   const ZipMember& program = archive.member("data.pkl");
-  constexpr uint64_t kMostPickle = uint64_t{1} << 28;
-  if (program.size > kMostPickle) throw Error(ValueError) << what << ": data.pkl is too large";
+  constexpr uint64_t kMaxPickle = uint64_t{1} << 28;
+  if (program.size > kMaxPickle) throw Error(ValueError) << what << ": data.pkl is too large";
   std::string text(static_cast<size_t>(program.size), '\0');
   unpack(program, text.data(), what);
   ItemRef root = PickleReader(text, what).read();

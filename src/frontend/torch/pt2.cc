@@ -31,8 +31,8 @@ class Pt2Archive {
     return nullptr;
   }
   std::string text(const ZipMember& member) const {
-    constexpr uint64_t kMostText = uint64_t{1} << 30;
-    if (member.size > kMostText) throw Error(ValueError) << what_ << ": " << member.name << " is too large";
+    constexpr uint64_t kMaxText = uint64_t{1} << 30;
+    if (member.size > kMaxText) throw Error(ValueError) << what_ << ": " << member.name << " is too large";
     std::string out(static_cast<size_t>(member.size), '\0');
     unpack(member, out.data(), what_);
     return out;

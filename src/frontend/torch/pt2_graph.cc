@@ -11,8 +11,8 @@
 namespace tessera::torch {
 namespace {
 
-constexpr int kMostNestedGraphs = 200;
-constexpr size_t kMostDims = 64;
+constexpr int kMaxNestedGraphs = 200;
+constexpr size_t kMaxDims = 64;
 
 /// Of {kind: value}, the kind; entries that are null do not count.
 std::pair<std::string, ObjectRef> union_of(const ObjectRef& from, const char* what) {
@@ -47,7 +47,7 @@ std::pair<std::string, std::string> operator_of(std::string target) {
 class ExportReader {
  public:
   Graph graph(const ObjectRef& from) {
-    if (++depth_ > kMostNestedGraphs) bad_graph("graphs are nested too deep");
+    if (++depth_ > kMaxNestedGraphs) bad_graph("graphs are nested too deep");
     Graph out;
     for (const ObjectRef& one : list_in(find_entry(from, "inputs"), "inputs"))
       if (Argument input = argument(one); input.kind == Argument::Name) out.inputs.push_back(input.text);
@@ -117,7 +117,7 @@ class ExportReader {
     return out;
   }
   Argument deeper(const ObjectRef& value) {
-    if (++depth_ > kMostNestedGraphs) bad_graph("arguments are nested too deep");
+    if (++depth_ > kMaxNestedGraphs) bad_graph("arguments are nested too deep");
     Argument out = on_enough_stack([&] { return argument(value); });
     --depth_;
     return out;
@@ -128,7 +128,7 @@ class ExportReader {
                           kind == "as_sym_floats" || kind == "as_optional_tensors" || kind == "as_nested_tensors" ||
                           kind == "as_int_lists";
     if (!is_known) bad_graph("an argument of the kind " + kind + " is not supported");
-    if (++depth_ > kMostNestedGraphs) bad_graph("arguments are nested too deep");
+    if (++depth_ > kMaxNestedGraphs) bad_graph("arguments are nested too deep");
     Argument out;
     out.kind = Argument::List;
     for (const ObjectRef& one : list_in(value, "an argument")) {
@@ -194,7 +194,7 @@ Input input_of_meta(const std::string& name, const ObjectRef& meta) {
     if (dim.extent < -1 || dim.extent > INT32_MAX) bad_graph("the input " + name + " has an extent out of range");
     out.shape.push_back(std::move(dim));
   }
-  if (out.shape.size() > kMostDims) bad_graph("the input " + name + " has too many dimensions");
+  if (out.shape.size() > kMaxDims) bad_graph("the input " + name + " has too many dimensions");
   return out;
 }
 

@@ -9,7 +9,7 @@
 namespace tessera::torch {
 namespace {
 
-constexpr int64_t kMostElements = 1 << 16;
+constexpr int64_t kMaxElements = 1 << 16;
 
 /// The one number of a constant, cast or not.
 std::optional<double> number_in(const relay::Expr& expr) {
@@ -38,7 +38,7 @@ struct Steps {
 
 std::optional<NDArray> small_constant(const relay::Expr& expr) {
   if (auto* constant = expr.as<relay::Constant>()) {
-    if (constant->data.size() > kMostElements) return std::nullopt;
+    if (constant->data.size() > kMaxElements) return std::nullopt;
     return constant->data;
   }
   auto* call = expr.as<relay::Call>();
@@ -51,7 +51,7 @@ std::optional<NDArray> small_constant(const relay::Expr& expr) {
   if (!shape || !number || !type || (type->dtype.is_integral() && type->dtype.bits > 32)) return std::nullopt;
   int64_t count = 1;
   for (int64_t extent : *shape)
-    if (__builtin_mul_overflow(count, extent, &count) || count > kMostElements) return std::nullopt;
+    if (__builtin_mul_overflow(count, extent, &count) || count > kMaxElements) return std::nullopt;
   NDArray out = NDArray::empty(*shape, type->dtype);
   for (int64_t i = 0; i < count; ++i) write_float(type->dtype, *number, out.data<char>() + i * type->dtype.bytes());
   return out;

@@ -10,7 +10,7 @@ constexpr int kLanes = 16;    // boxes that are compared at once
 constexpr int kTogether = 4;  // times as many, before it is asked whether one of them overlaps
 constexpr int kChunk = kLanes * kTogether;
 constexpr int kChunksPerBin = 4;  // so many boxes are worth a bin
-constexpr int kMostBins = 64;
+constexpr int kMaxBins = 64;
 
 PrimExpr make_int(int value) { return make_const(kInt32, value); }
 PrimExpr begin_of(const Corner& box) { return min(box(0), box(2)); }
@@ -21,11 +21,11 @@ PrimExpr end_of(const Corner& box) { return max(box(0), box(2)); }
 Stmt TakenBoxes::with(DataType dtype, const PrimExpr& count, const std::function<Stmt(const TakenBoxes&)>& body) {
   TakenBoxes out;
   out.count_ = tessera::cast(kInt32, count);
-  out.bins_ = max(min(floordiv(out.count_, make_int(kChunk * kChunksPerBin)), make_int(kMostBins)), make_int(1));
+  out.bins_ = max(min(floordiv(out.count_, make_int(kChunk * kChunksPerBin)), make_int(kMaxBins)), make_int(1));
   out.chunks_ = floordiv(out.count_, make_int(kChunk)) + out.bins_ + 1;
   return with_scratch(dtype, out.chunks_ * (4 * kChunk), [&](const Buffer& corners) {
     return with_scratch(kInt32, out.bins_ + out.chunks_ * 2, [&](const Buffer& lists) {
-      return with_memory(dtype, kMostBins, [&](const Buffer& ends) {
+      return with_memory(dtype, kMaxBins, [&](const Buffer& ends) {
         return with_memory(kInt32, kNumbers, [&](const Buffer& numbers) {
           return with_memory(dtype, kValues, [&](const Buffer& values) {
             return with_memory(kInt32, kLanes, [&](const Buffer& hits) {

@@ -196,9 +196,9 @@ ComputeDAG replace_operand(const ComputeDAGNode* dag, const Rewrite& rewrite, co
 
 /// True where elements along the last axis of the new layout lie side by side in the old one too, and are vectors.
 bool copies_vectors(const std::vector<Part>& layout, size_t old_dims) {
-  constexpr int64_t kMost = 64;  // elements, as of innermost loops of sketches
+  constexpr int64_t kMax = 64;  // elements, as of innermost loops of sketches
   return layout.size() > 1 && layout.back().dim + 1 == old_dims && layout.back().extent > 1 &&
-         layout.back().extent <= kMost;
+         layout.back().extent <= kMax;
 }
 
 AnnotationStep annotated(int stage, int iterator, Annotation annotation) {

@@ -7,7 +7,7 @@
 namespace tessera::torch {
 namespace {
 
-constexpr int64_t kMostCopies = 64;  // of a loop's body
+constexpr int64_t kMaxCopies = 64;  // of a loop's body
 
 std::optional<bool> known_truth(const Operation& in, const Value& condition) {
   if (std::optional<int64_t> known = in.known_int(condition)) return *known != 0;
@@ -64,11 +64,11 @@ Values loop_of(Operation& in) {
     if (out.empty()) in.invalid("the graph of a loop gives no condition");
     return Iteration{out[0], {out.begin() + 1, out.end()}};
   };
-  if ((most && *most <= kMostCopies) || !has_limit) {
+  if ((most && *most <= kMaxCopies) || !has_limit) {
     JournalScope copies(in.importer());
     Values unrolled = states;
     int64_t i = 0;
-    while (goes_on && *goes_on && i < (has_limit ? *most : kMostCopies)) {
+    while (goes_on && *goes_on && i < (has_limit ? *most : kMaxCopies)) {
       Iteration step = run(Value::of(i++), unrolled);
       if (step.states.size() != states.size()) in.invalid("the graph of a loop gives another number of values");
       goes_on = known_truth(in, step.goes_on);

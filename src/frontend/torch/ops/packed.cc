@@ -16,9 +16,9 @@ const DataType kInt64 = DataType::Int(64);
 /// (steps, batch): which steps a sequence has.
 Expr steps_mask(const Operation& in, const Expr& padded, const Expr& lengths) {
   const int64_t* steps = as_int(in.shape(padded)[0]);
-  constexpr int64_t kMostNumbers = 1 << 20;
+  constexpr int64_t kMaxNumbers = 1 << 20;
   Expr counts;
-  if (steps && *steps <= kMostNumbers) {
+  if (steps && *steps <= kMaxNumbers) {
     std::vector<int64_t> numbers(static_cast<size_t>(*steps));
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i);
     counts = make_ints(numbers);

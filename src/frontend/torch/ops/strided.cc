@@ -23,7 +23,7 @@ struct Layout {
 
   std::vector<int64_t> positions(const Operation& in, int64_t count) const {
     int64_t reach = offset;
-    constexpr int64_t kMost = int64_t{1} << 24;
+    constexpr int64_t kMax = int64_t{1} << 24;
     for (size_t i = 0; i < size.size(); ++i) {
       int64_t span = 0;
       if (size[i] < 0 || stride[i] < 0 || __builtin_mul_overflow(std::max<int64_t>(size[i] - 1, 0), stride[i], &span) ||
@@ -33,7 +33,7 @@ struct Layout {
     std::vector<int64_t> out;
     int64_t wanted = 1;
     for (int64_t extent : size)
-      if (__builtin_mul_overflow(wanted, extent, &wanted) || wanted > kMost) in.invalid("a view of too many elements");
+      if (__builtin_mul_overflow(wanted, extent, &wanted) || wanted > kMax) in.invalid("a view of too many elements");
     if (wanted == 0) return out;
     if (offset < 0 || reach >= count)
       in.invalid("the view reaches element " + std::to_string(reach) + " of " + std::to_string(count));

@@ -10,7 +10,7 @@
 namespace tessera::auto_scheduler {
 namespace {
 
-constexpr size_t kMost = 64;              // states
+constexpr size_t kMax = 64;               // states
 constexpr size_t kTiles = 3;              // that are tried of a computation
 constexpr int64_t kBlockBytes = 1 << 16;  // of the sums of a block of tiles
 constexpr int64_t kMaxVectors = 4;        // of a tile
@@ -232,7 +232,7 @@ std::vector<State> planned_states(const SketchPolicyNode& policy) {
           if (rank >= plans.size()) continue;
           TilePlan& plan = plans[rank];
           if (!shares_rows && shape.extents.back() / plan.columns < policy.task->hardware_params->num_cores) continue;
-          if (out.size() >= kMost) return out;
+          if (out.size() >= kMax) return out;
           plan.has_blocks = has_blocks;
           plan.shares_rows = shares_rows;
           plan_sketch(sketch, plan);
