@@ -67,15 +67,14 @@ Exprs scatter_nd_gradient(const Call* call, const Expr& grad) {
 /// arguments are indices, values, the value elsewhere and for dyn.sparse_to_dense the shape.
 Exprs sparse_to_dense_gradient(const Call* call, const Expr& grad) {
   const Expr &indices = call->args[0], &values = call->args[1];
-  auto *index_type = arg_type(call, 0), *written = arg_type(call, 1);
+  auto* written = arg_type(call, 1);
   DataType int64 = DataType::Int(64);
-  Expr count = index_type->shape.empty() ? relay::make_scalar(1, int64) : extent_of(indices, 0, int64);
-  Expr numbers = call_op("cumsum",
-                         {call_op("dyn.ones", {relay::reshape(count, {PrimExpr(1)})},
-                                  make_attrs<relay::InitOpAttrs>([&](auto& a) { a.dtype = int64; }))},
-                         make_attrs<relay::ScanopAttrs>([](auto& a) { a.axis = PrimExpr(0); }));
   Expr rows = relay::reshape(cast(indices, int64),
                              {PrimExpr(-1), PrimExpr(rank_of(tensor_of(relay::checked_type(Expr(call)))))});
+  Expr column = call_op("take", {rows, relay::make_scalar(0, int64)},
+                        make_attrs<relay::TakeAttrs>([](auto& a) { a.axis = PrimExpr(1); }));
+  Expr numbers =
+      call_op("cumsum", {ones_like(column)}, make_attrs<relay::ScanopAttrs>([](auto& a) { a.axis = PrimExpr(0); }));
   Exprs args{rows, numbers, relay::make_scalar(0, int64)};
   if (call->args.size() == 4) args.push_back(call->args[3]);
   Expr writers = call_op(call->op.as<OpNode>()->name.str(), args, call->attrs);

@@ -379,3 +379,15 @@ V0_10 = [
 @pytest.mark.parametrize("name", V0_10)
 def test_what_had_a_gradient_in_v0_10_has_one(name):
     assert tessera.ir.Op.get(name).has_attr("FPrimalGradient")
+
+
+def test_the_gradient_of_sparse_to_dense_has_the_fixed_shapes_of_its_arguments():
+    values = relay.var("values", shape=(3,), dtype="float32")
+    indices = relay.const(np.array([[0, 1], [2, 3], [2, 3]], "int32"))
+    forward = relay.Function([values], relay.sparse_to_dense(indices, (3, 4), values, relay.const(0.5)))
+    backward = relay.transform.gradient(
+        relay.transform.InferType()(tessera.IRModule.from_expr(forward))["main"], mode="first_order"
+    )
+    mod = tessera.IRModule.from_expr(backward)
+    _, (slope,) = relay.create_executor("graph", mod, tessera.cpu(), "llvm").evaluate()(np.ones(3, "float32"))
+    np.testing.assert_array_equal(slope.numpy(), [1, 0, 1])
