@@ -48,7 +48,9 @@ Result cuMemFree_v2(Pointer data) { return free((void*)data), kSuccess; }
 Result cuMemAllocHost_v2(void** out, size_t bytes) { return (*out = calloc(1, bytes)) ? kSuccess : kOutOfMemory; }
 Result cuMemFreeHost(void* data) { return free(data), kSuccess; }
 static Result copy(void* to, const void* from, size_t bytes) { return memcpy(to, from, bytes), kSuccess; }
-Result cuMemcpyHtoDAsync_v2(Pointer to, const void* from, size_t bytes, void* s) { return copy((void*)to, from, bytes); }
+Result cuMemcpyHtoDAsync_v2(Pointer to, const void* from, size_t bytes, void* s) {
+  return copy((void*)to, from, bytes);
+}
 Result cuMemcpyDtoHAsync_v2(void* to, Pointer from, size_t bytes, void* s) { return copy(to, (void*)from, bytes); }
 Result cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes, void* s) {
   return copy((void*)to, (void*)from, bytes);

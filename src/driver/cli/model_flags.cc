@@ -42,7 +42,8 @@ bool is_true(const std::vector<std::pair<std::string, std::string>>& options, co
 
 void ModelFlags::add_to(CLI::App& command, const std::string& path_name) {
   if (!path_name.empty())
-    command.add_option(path_name, path, "The model, in any format that is read, or a tar of TVMCModel.save")->required();
+    command.add_option(path_name, path, "The model, in any format that is read, or a tar of TVMCModel.save")
+        ->required();
   command.add_option("--model-format", format, "The format of the file; by its name when not given")
       ->check(CLI::IsMember(format_names()));
   command.add_option("--input-shapes", input_shapes,

@@ -46,16 +46,14 @@ Converter as_number(Value::Kind kind) {
     auto known = [&](double real, int64_t integer) {
       return kind == Value::Float ? Value::of(real) : kind == Value::Int ? Value::of(integer) : Value::of(real != 0);
     };
-    if (x.is_known_number())
-      return Values{known(x.as_real(), x.kind == Value::Float ? whole_part(x.real) : x.integer)};
+    if (x.is_known_number()) return Values{known(x.as_real(), x.kind == Value::Float ? whole_part(x.real) : x.integer)};
     Expr own = in.tensor_of(x);
     if (kind != Value::Float) {
       if (std::optional<int64_t> integer = in.dtype(own).is_integral() ? in.known_int(x) : std::nullopt)
         return Values{known(static_cast<double>(*integer), *integer)};
     }
     if (own.as<Constant>())
-      if (std::optional<double> real = in.constant_number(own))
-        return Values{known(*real, whole_part(*real))};
+      if (std::optional<double> real = in.constant_number(own)) return Values{known(*real, whole_part(*real))};
     if (in.rank(own) != 0) own = reshape(own, Array<PrimExpr>());
     const DataType dtype = kind == Value::Float ? DataType::Float(64)
                            : kind == Value::Int ? DataType::Int(64)
