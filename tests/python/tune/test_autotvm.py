@@ -166,7 +166,7 @@ def test_a_learned_model_finds_what_is_fast():
     task = autotvm.task.create("test_autotvm/matmul", (256,), "llvm")
     tuner = autotvm.tuner.XGBTuner(task, plan_size=16)
     fake = lambda config: 1.0 / (1 + config["tile_y"].size[1] + config["tile_x"].size[1])
-    for _ in range(4):
+    for _ in range(3):  # after a fourth most of the fast ones of 81 are measured, and a plan holds only others
         configs = tuner.next_batch(8)
         inputs = [MeasureInput(task.target, task, config) for config in configs]
         tuner.update(inputs, [autotvm.MeasureResult((fake(config),), 0, 0, 0) for config in configs])
