@@ -104,14 +104,14 @@ class Tables {
   std::vector<Tap> at(const PrimExpr& result) const {
     std::vector<Tap> out;
     for (int64_t tap = 0; tap < taps(); ++tap) {
-      const PrimExpr index = place(tap, result);
+      const PrimExpr index = offset_of(tap, result);
       out.push_back({make_load(indices_, {index}), weights_ ? make_load(weights_, {index}) : PrimExpr()});
     }
     return out;
   }
 
  private:
-  PrimExpr place(int64_t tap, const PrimExpr& result) const {
+  PrimExpr offset_of(int64_t tap, const PrimExpr& result) const {
     PrimExpr offset = results_ * int_of(tap);
     const int lanes = result.dtype().lanes;
     return result + (lanes > 1 ? make_broadcast(offset, lanes) : offset);
@@ -120,7 +120,7 @@ class Tables {
     return loop(results_, [&](const PrimExpr& i) {
       std::vector<Stmt> out;
       for (size_t tap = 0; tap < taps_; ++tap) {
-        const PrimExpr to = place(static_cast<int64_t>(tap), i);
+        const PrimExpr to = offset_of(static_cast<int64_t>(tap), i);
         out.push_back(store(indices_, index_at(given_.indices[tap], i, data_), {to}));
         if (weights_) out.push_back(store(weights_, entry(given_.weights[tap], i), {to}));
       }
