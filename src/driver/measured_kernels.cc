@@ -13,6 +13,7 @@
 #include "runtime/function/element.h"
 #include "runtime/recorded_work.h"
 #include "tir/attrs.h"
+#include "tune/task.h"
 
 namespace tessera {
 namespace {
@@ -52,11 +53,8 @@ bool can_measure(const Target& target) {
 double measured_seconds(const PrimFunc& program, const Target& target, const Target& host, const PassContext& passes) {
   const DLDevice device = device_of(target);
   constexpr const char* kName = "measured";
-  IRModule mod;
-  GlobalVarNode var;
-  var.name_hint = String(kName);
-  mod.update(make(std::move(var)),
-             with_attr(with_attr(program, attr::kGlobalSymbol, String(kName)), attr::kTarget, target));
+  const IRModule mod =
+      tune::module_of(with_attr(with_attr(program, attr::kGlobalSymbol, String(kName)), attr::kTarget, target), kName);
   const auto environment = kernel::CompileEnvironment::make(target, host, passes);
   Module library = build(relay::lower_kernels({{target, mod}}, environment), host, passes);
   PackedFunc function = library.get_function(kName);
