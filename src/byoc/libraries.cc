@@ -128,11 +128,7 @@ IRModule hand_to_libraries(const IRModule& mod, const Target& target) {
       return is_closed ? Expr(inner) : Expr(self.children(inner));
     });
     Expr body = rewriter(relay->body);
-    if (body.same_as(relay->body)) continue;
-    FunctionNode changed(*relay);
-    changed.body = body;
-    changed.checked_type_ = nullptr;
-    out.update(var, make(std::move(changed)));
+    if (!body.same_as(relay->body)) out.update(var, with(relay, &FunctionNode::body, body));
   }
   return out;
 }

@@ -43,6 +43,28 @@ Expr with_kernels(const Expr& body, const std::string& library) {
   });
 }
 
+/// Calls of partitions as calls of kernels. A partition that is used as a value is the function of those kernels.
+Expr with_libraries(const IRModule& mod, const Expr& body) {
+  auto partition_of = [&](const Expr& expr) -> const FunctionNode* {
+    auto* global = expr.as<GlobalVarNode>();
+    auto* function = global ? mod.lookup(global->name_hint).as<FunctionNode>() : nullptr;
+    return function && !library_of(function).empty() ? function : nullptr;
+  };
+  Rewriter rewriter;
+  rewriter.on([&](Rewriter& self, const Call* call) -> Expr {
+    auto* partition = partition_of(call->op);
+    if (!partition) return self.children(call);
+    return with_kernels(inlined(partition, self(call->args)), library_of(partition));
+  });
+  rewriter.on([&](const GlobalVarNode* global) -> Expr {
+    auto* partition = partition_of(Expr(global));
+    if (!partition) return Expr(global);
+    return relay::make_function(partition->params, with_kernels(partition->body, library_of(partition)),
+                                partition->ret_type);
+  });
+  return rewriter(body);
+}
+
 }  // namespace
 
 bool has_vendor_partitions(const IRModule& mod) {
@@ -60,16 +82,7 @@ IRModule vendor_kernels(const IRModule& mod) {
       out.update(var, function);
       continue;
     }
-    Expr body = rewrite(relay->body, [&](Rewriter& self, const Call* call) -> Expr {
-      auto* global = call->op.as<GlobalVarNode>();
-      auto* partition = global ? mod.lookup(global->name_hint).as<FunctionNode>() : nullptr;
-      const std::string library = partition ? library_of(partition) : "";
-      return library.empty() ? self.children(call) : with_kernels(inlined(partition, self(call->args)), library);
-    });
-    FunctionNode changed(*relay);
-    changed.body = body;
-    changed.checked_type_ = nullptr;
-    out.update(var, make(std::move(changed)));
+    out.update(var, with(relay, &FunctionNode::body, with_libraries(mod, relay->body)));
   }
   return out;
 }

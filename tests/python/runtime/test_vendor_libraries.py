@@ -172,6 +172,23 @@ np.testing.assert_allclose(run(mod, "cuda -arch=sm_80", x=x), np.concatenate(hal
     assert [line.split()[0] for line in log] == ["convolution+bias", "matmul", "matmul", "convolution"]
 
 
+def test_a_partition_that_is_used_as_a_value_is_kept(fakes):
+    _, log = in_process(
+        fakes,
+        """
+from tessera.relay.op import contrib
+x, y = random(6, 8), random(5, 8)
+body = relay.nn.dense(var("x", 6, 8), var("y", 5, 8))
+mod = contrib.partition_for_cublas(tvm.IRModule.from_expr(relay.Function(relay.analysis.free_vars(body), body)))
+(partition,) = (name for name in mod.get_global_vars() if name.name_hint != "main")
+layer, (a, b) = relay.var("layer"), mod["main"].params
+mod["main"] = relay.Function([a, b], relay.Let(layer, partition, relay.Call(layer, [a, b])))
+np.testing.assert_allclose(run(mod, "cuda -arch=sm_80", x=x, y=y), x @ y.T, rtol=1e-3, atol=1e-3)
+""",
+    )
+    assert [line.split()[0] for line in log] == ["matmul"]
+
+
 @pytest.mark.parametrize(
     "fail, wanted",
     [

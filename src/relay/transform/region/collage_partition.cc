@@ -166,11 +166,8 @@ IRModule collage_partition(const Collage& collage, const IRModule& untyped, cons
   for (const auto& [var, function] : mod.sorted_functions()) {
     auto* relay = function.as<FunctionNode>();
     if (!relay || relay->attrs.has(attr::kCompiler) || relay->attrs.has(attr::kPrimitive)) continue;
-    FunctionNode changed(*relay);
-    changed.body = annotated(collage, relay->body, limits_of(context), &costs);
-    if (changed.body.same_as(relay->body)) continue;
-    changed.checked_type_ = nullptr;
-    out.update(var, make(std::move(changed)));
+    Expr body = annotated(collage, relay->body, limits_of(context), &costs);
+    if (!body.same_as(relay->body)) out.update(var, with(relay, &FunctionNode::body, body));
   }
   return partitioned(out);
 }

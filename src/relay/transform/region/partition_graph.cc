@@ -184,10 +184,7 @@ IRModule partition_graph(const IRModule& mod, const std::string& mod_name, bool 
     auto* relay = function.as<FunctionNode>();
     if (!relay || relay->attrs.has(attr::kCompiler)) continue;
     Partition partition(&out, "tvmgen_" + mod_name + "_", var->name_hint.str(), bind_constants, relay->body);
-    FunctionNode changed(*relay);
-    changed.body = partition(relay->body);
-    changed.checked_type_ = nullptr;
-    out.update(var, make(std::move(changed)));
+    out.update(var, with(relay, &FunctionNode::body, partition(relay->body)));
   }
   return optimized(mod, std::move(out));
 }
