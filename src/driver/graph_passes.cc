@@ -7,6 +7,7 @@
 #include "driver/vm/dynamic_extents.h"
 #include "kernel/rules/searched.h"
 #include "relay/attrs/annotation.h"
+#include "relay/scopes.h"
 #include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 #include "relay/walk.h"
@@ -65,6 +66,23 @@ Pass combine_contractions(const Target& target) {
   return is_gpu(target) ? sequential({fold_constant_pass(false), combine_products_pass()}) : combine_products_pass();
 }
 
+/// Functions of a module that are kernels, external or primitive ones, however they came into it: their calls get the
+/// functions themselves when operators are fused.
+IRModule inline_kernels_later(const IRModule& mod) {
+  IRModule out = mod.copy();
+  const ObjectRef one = int_imm(DataType::Int(32), 1);
+  for (const auto& [var, function] : mod->functions) {
+    auto* relay = function.as<FunctionNode>();
+    if (!relay || var->name_hint == "main") continue;
+    if (!relay->attrs.has(attr::kCompiler) && !is_primitive(relay)) continue;
+    FunctionNode kernel(*relay);
+    kernel.attrs = relay->attrs.with(attr::kPrimitive, one).with(attr::kInline, one);
+    if (!relay->attrs.has(attr::kCompiler)) kernel.attrs = kernel.attrs.with(attr::kSkipOptimization, one);
+    out.update(var, make(std::move(kernel)));
+  }
+  return out;
+}
+
 /// Dynamic extents that are equal can be seen to be: groups of operators that become one kernel depend on it.
 Pass name_extents() {
   return module_pass(make_pass_info(0, "NameExtents"),
@@ -111,7 +129,8 @@ IRModule fuse(const IRModule& mod) {
 
 Pass optimization_passes(const CompilationConfig& config) {
   Target target = config->optional_homogeneous_target;
-  Array<Pass> passes;
+  Array<Pass> passes{module_pass(make_pass_info(0, "InlineKernelsLater"),
+                                 [](const IRModule& mod, const PassContext&) { return inline_kernels_later(mod); })};
   if (byoc::has_libraries(target)) passes.push_back(use_libraries(target));
   if (target && target->kind->name == "cuda") passes.push_back(use_vendor_partitions());
   for (const Pass& each : simplifications(target)) passes.push_back(each);

@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "driver/executor/kernel_library.h"
 #include "ir/rewrite.h"
+#include "relay/scopes.h"
 #include "relay/transform/passes.h"
 #include "relay/type/infer_type.h"
 #include "relay/walk.h"
@@ -28,6 +29,19 @@ bool calls_closures(const Function& main) {
     found |= call && (call->op.as<VarNode>() || (function && !function->attrs.is_true(attr::kPrimitive)));
   });
   return found;
+}
+
+/// Functions that "main" calls by name become part of it, where they are no kernels: a graph has no calls.
+IRModule inline_functions(const IRModule& mod) {
+  IRModule marked = mod.copy();
+  for (const auto& [var, function] : mod->functions) {
+    auto* relay = function.as<FunctionNode>();
+    if (!relay || var->name_hint == "main" || relay->attrs.has(attr::kCompiler) || is_primitive(relay)) continue;
+    FunctionNode part(*relay);
+    part.attrs = relay->attrs.with(attr::kInline, int_imm(DataType::Int(32), 1));
+    marked.update(var, make(std::move(part)));
+  }
+  return inline_globals(marked);
 }
 
 }  // namespace
@@ -95,6 +109,7 @@ BuiltGraph build_graph(const IRModule& given, const CompilationConfig& config, c
   begin_stage("optimise graph");
   IRModule mod = given.copy();
   mod.update(mod.get_global_var("main"), bind_params_by_name(main_of(mod), params));
+  if (mod->functions.size() > 1) mod = inline_functions(mod);
   if (calls_closures(main_of(mod))) mod = sequential({pass(to_graph_normal_form), pass(inline_closures)})(mod);
   return compile_fused(optimize(mod, config), config, model_name);
 }

@@ -81,6 +81,31 @@ def test_a_generator_in_python_compiles_a_function_and_the_rest_is_ours(register
     np.testing.assert_allclose(run(mod, X)[0], np.exp(2 * np.tanh(X)), rtol=1e-5)
 
 
+@pytest.mark.parametrize("run", [run_graph, run_vm])
+@pytest.mark.parametrize(
+    "attrs", [{"Compiler": "tests_te"}, {"Compiler": "tests_te", "Primitive": 1}, {"Primitive": 1}]
+)
+def test_a_kernel_that_a_module_has_by_name_is_called(registered, run, attrs):
+    registered("relay.ext.tests_te", built_by_te)
+    inner = var("y", 3, 4)
+    kernel = relay.Function([inner], relay.add(inner, inner)).with_attr("global_symbol", "twice")
+    for name, value in attrs.items():
+        kernel = kernel.with_attr(name, value if isinstance(value, str) else tessera.tir.IntImm("int32", value))
+    x, twice = var("x", 3, 4), relay.GlobalVar("twice")
+    mod = tessera.IRModule({twice: kernel})
+    mod["main"] = relay.Function([x], relay.exp(twice(relay.tanh(x))))
+    np.testing.assert_allclose(run(transform.InferType()(mod), X)[0], np.exp(2 * np.tanh(X)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("run", [run_graph, run_vm])
+def test_functions_of_a_module_call_each_other(run):
+    y, z, x = var("y", 3, 4), var("z", 3, 4), var("x", 3, 4)
+    once, twice = relay.GlobalVar("once"), relay.GlobalVar("twice")
+    mod = tessera.IRModule({once: relay.Function([y], relay.exp(y)), twice: relay.Function([z], once(once(z)))})
+    mod["main"] = relay.Function([x], relay.add(twice(x), once(x)))
+    np.testing.assert_allclose(run(mod, X)[0], np.exp(np.exp(X)) + np.exp(X), rtol=1e-5)
+
+
 def test_a_model_for_a_generator_that_is_not_there_says_which_are():
     takes("tests_nobody", "nn.relu")
     mod = partitioned(module(relay.nn.relu(var("x", 3, 4))), "tests_nobody")

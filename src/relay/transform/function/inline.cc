@@ -2,12 +2,14 @@
 //
 //   def @f(%a, Inline=1) { exp(%a) }   def @main(%x) { add(@f(%x), %x) }   =>   def @main(%x) { add(exp(%x), %x) }
 //
-// A marked function that is then used nowhere is dropped. One that calls itself, directly or not, stays as it is.
+// A marked function that is then used nowhere is dropped. One that calls itself, directly or not, stays as it is. What is
+// one kernel, by an external code generator or as a primitive function, stays a function: only its name goes.
 
 #include <unordered_set>
 
 #include "ir/rewrite.h"
 #include "relay/rename.h"
+#include "relay/scopes.h"
 #include "relay/transform/passes.h"
 #include "relay/walk.h"
 
@@ -57,7 +59,8 @@ class Inliner {
       for (const Expr& arg : call->args) args.push_back(self(arg));
       auto* global = call->op.as<GlobalVarNode>();
       Function callee = global ? marked(global) : Function(nullptr);
-      if (callee && callee->attrs.has(attr::kCompiler)) return make_call(callee, args, call->attrs, call->type_args);
+      if (callee && (callee->attrs.has(attr::kCompiler) || is_primitive(callee.get())))
+        return make_call(callee, args, call->attrs, call->type_args);
       if (callee) return inlined_body(callee, args);
       note_cycle(global);
       Call copy(*call);
