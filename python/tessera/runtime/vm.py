@@ -224,7 +224,7 @@ class VirtualMachine:
         self._invoke_stateful(func_name)
 
     def get_outputs(self) -> list[Any]:
-        """The results of the last `invoke_stateful`."""
+        """The results of the last call."""
         return [self._get_output(i) for i in range(self._get_num_outputs())]
 
     def get_input_index(self, input_name: str, func_name: str = "main") -> int:

@@ -53,7 +53,13 @@ class MachineModule final : public ModuleBody {
         for (int i = 1; i < args.size(); ++i) tensors.push_back(args[i].to<NDArray>());
         machine().set_outputs(args[0].to<std::string>(), std::move(tensors));
       });
-    if (name == "invoke") return typed(name, [self, this](std::string function) { return machine().invoke(function); });
+    if (name == "invoke")  // its results are also what get_output gives, until the next call
+      return typed(name, [self, this](std::string function) {
+        outputs_.clear();
+        ObjectRef result = machine().invoke(function);
+        flatten(result, &outputs_);
+        return result;
+      });
     if (name == "invoke_stateful")
       return typed(name, [self, this](std::string function) {
         outputs_.clear();
@@ -73,7 +79,8 @@ class MachineModule final : public ModuleBody {
     if (name == "get_output")
       return typed(name, [self, this](int64_t index) {
         if (index < 0 || static_cast<size_t>(index) >= outputs_.size())
-          throw Error(IndexError) << "output " << index << " of " << outputs_.size() << "; call invoke_stateful first";
+          throw Error(IndexError) << "output " << index << " of " << outputs_.size()
+                                  << "; call invoke or invoke_stateful first";
         return outputs_[static_cast<size_t>(index)];
       });
     if (name == "get_input_index")

@@ -303,6 +303,7 @@ def test_inputs_are_set_once_and_results_kept():
     assert second.shape == (8,)
     vm.set_input_with_index("main", 0, np.zeros((8, 16), "float32"))
     assert vm.invoke("main")[1].numpy().sum() == 0
+    assert [out.numpy().sum() for out in vm.get_outputs()] == [8 * 16, 0]
     assert vm.get_input_index("x") == 0 and vm.get_input_index("y") == -1
 
 
