@@ -37,11 +37,6 @@ _ROWS: list[tuple[str, str, str]] = [
         "testing",
         "its programs are not there; use SearchTask.tune, or extract_tasks and TaskScheduler",
     ),
-    (
-        "tvm.driver.tvmc.autotuner",
-        "autoscheduler_get_tuning_tasks",
-        _TUNING,
-    ),
     ("tvm.exec", "measure_peak microtvm_debug_shell autotvm_log_editor", "this program is not there"),
     ("tvm.contrib.xcode", "popen_test_rpc", _RPC),
     ("tvm.micro", "", _MICRO),
@@ -68,7 +63,6 @@ _ROWS: list[tuple[str, str, str]] = [
     ("tvm.runtime.profiling", "PAPIMetricCollector", "no hardware counters are read; use `perf stat`"),
     # languages
     # passes, operators
-    ("tvm.topi.sparse.utils", "sparse_sketch_rules", _SEARCH),
     # TOPI
     ("tvm.topi", "hexagon", _SCHEDULES),
     *((f"tvm.topi.{kind}", "*", _SCHEDULES) for kind in ("cuda", "gpu", "hls", "x86")),

@@ -13,6 +13,8 @@ from tessera.driver.tvmc.main import REGISTERED_PARSER
 PROGRAM = Path(tvmc_main.__file__).parents[2] / "bin" / "tessera"
 POOLS = """size-hint-bytes clock-frequency-hz read-bandwidth-bytes-per-cycle write-bandwidth-bytes-per-cycle
     read-latency-cycles write-latency-cycles target-burst-bytes targets"""
+HARDWARE = """cache-line-bytes num-cores vector-unit-bytes max-shared-memory-per-block max-local-memory-per-block
+    max-threads-per-block max-vthread-extent warp-size"""
 DEFAULTS = {
     "compile": {
         "--cross-compiler": "",
@@ -80,6 +82,7 @@ DEFAULTS = {
         "--tuner": "xgb",
         "--include-simple-tasks": False,
         "--log-estimated-latency": False,
+        **{f"--{name}": None for name in HARDWARE.split()},
     },
 }
 SHORT = {"compile": {"-o": "--output", "-f": "--output-format", "-v": "--verbose", "-O": "--opt-level"},

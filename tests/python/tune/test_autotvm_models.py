@@ -177,6 +177,25 @@ def test_tasks_are_tuned_one_after_the_other(tmp_path):
     assert [result.costs for _, result in get_sample_records(2)] == [(1,), (2,)]
 
 
+def test_tasks_of_the_auto_scheduler_are_searched_together(tmp_path, monkeypatch):
+    from tessera import auto_scheduler
+    from tessera.driver.tvmc import autotuner
+
+    monkeypatch.chdir(tmp_path)
+    tasks, weights = autotuner.autoscheduler_get_tuning_tasks(small_model(), {}, "llvm")
+    assert len(tasks) == len(weights) >= 2
+    options = auto_scheduler.TuningOptions(
+        num_measure_trials=2 * len(tasks),
+        num_measures_per_round=2,
+        verbose=0,
+        runner=auto_scheduler.LocalRunner(number=1, min_repeat_ms=0),
+        measure_callbacks=[auto_scheduler.RecordToFile("log.json")],
+    )
+    autotuner.schedule_tasks(tasks, weights, options, log_estimated_latency=True)
+    assert (tmp_path / "log.json").read_text().count("\n") >= len(tasks)
+    assert "Trials" in (tmp_path / "total_latency.tsv").read_text()
+
+
 def test_the_command_that_python_parsed_is_run(tmp_path):
     import argparse
 

@@ -12,7 +12,16 @@ from .exceptions import TVMCException, from_core
 from .model import TVMCModel
 from .target import target_from_cli
 
-__all__ = ["TUNERS", "add_tune_parser", "autotvm_get_tuning_tasks", "drive_tune", "tune_model", "tune_tasks"]
+__all__ = [
+    "TUNERS",
+    "add_tune_parser",
+    "autoscheduler_get_tuning_tasks",
+    "autotvm_get_tuning_tasks",
+    "drive_tune",
+    "schedule_tasks",
+    "tune_model",
+    "tune_tasks",
+]
 
 #: Search methods of AutoTVM.
 TUNERS = ("ga", "gridsearch", "random", "xgb", "xgb_knob", "xgb-rank")
@@ -105,6 +114,50 @@ def autotvm_get_tuning_tasks(
     if alter_layout:
         mod = convert_graph_layout(mod, alter_layout)
     return autotvm.task.extract_from_program(mod["main"], params, target)
+
+
+def autoscheduler_get_tuning_tasks(
+    mod: Any,
+    params: Any,
+    target: Any,
+    target_host: Any = None,
+    alter_layout: str | None = None,
+    hardware_params: Any = None,
+    include_simple_tasks: bool = False,
+) -> tuple[list[Any], list[int]]:
+    """The tasks of the auto-scheduler of a model, and how often each is part of it."""
+    from ... import auto_scheduler
+    from .transform import convert_graph_layout
+
+    target, target_host = Target.canon_target_and_host(target, target_host)
+    if alter_layout:
+        mod = convert_graph_layout(mod, alter_layout)
+    return auto_scheduler.extract_tasks(
+        mod["main"],
+        params,
+        target=target,
+        target_host=target_host,
+        hardware_params=hardware_params,
+        include_simple_tasks=include_simple_tasks,
+    )
+
+
+def schedule_tasks(
+    tasks: Sequence[Any],
+    task_weights: Sequence[float],
+    tuning_options: Any,
+    prior_records: str | os.PathLike | None = None,
+    log_estimated_latency: bool = False,
+) -> None:
+    """Searches for the tasks of `autoscheduler_get_tuning_tasks` together, the heavy ones more; the log of the estimated
+    time of the whole model is `total_latency.tsv`."""
+    from ... import auto_scheduler
+
+    callbacks: list[Any] = [auto_scheduler.task_scheduler.PrintTableInfo()]
+    if log_estimated_latency:
+        callbacks.append(auto_scheduler.task_scheduler.LogEstimatedLatency("total_latency.tsv"))
+    log = os.fspath(prior_records) if prior_records is not None else None
+    auto_scheduler.TaskScheduler(tasks, task_weights, load_log_file=log, callbacks=callbacks).tune(tuning_options)
 
 
 def tune_tasks(

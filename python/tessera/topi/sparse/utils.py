@@ -7,11 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from .sketch_rules import (
+    sparse_conv2d_apply_func,
+    sparse_conv2d_meet_condition_func,
+    sparse_dense_apply_func,
+    sparse_dense_meet_condition_func,
+    sparse_sketch_rules,
+)
+
 __all__ = [
     "convert_model_dense_to_sparse",
     "random_bsr_matrix",
     "random_sparse_conv2d_params",
     "random_sparse_dense_params",
+    "sparse_conv2d_apply_func",
+    "sparse_conv2d_meet_condition_func",
+    "sparse_dense_apply_func",
+    "sparse_dense_meet_condition_func",
+    "sparse_sketch_rules",
 ]
 
 
