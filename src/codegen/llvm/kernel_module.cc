@@ -3,6 +3,7 @@
 #include "codegen/llvm/context.h"
 #include "codegen/llvm/kernels.h"
 #include "codegen/llvm/machine/emit.h"
+#include "codegen/llvm/machine/link.h"
 #include "codegen/llvm/machine/llvm_module.h"
 #include "runtime/cuda/module.h"
 #include "runtime/module/kernel.h"
@@ -46,15 +47,19 @@ class KernelModule : public ModuleBody {
   void save_to_binary(ByteWriter& out) override {
     out.write(text_.format);
     write_kernels(text_.kernels, out);
-    out.write(text_.format == "ptx" ? text_.assembly : text_.object);
+    out.write(text_.format == "ptx" ? text_.assembly : link_device_code(text_.object));
   }
 
   void save_to_file(const std::string& path, const std::string& format) override {
     std::string form = format.empty() ? path.substr(path.rfind('.') + 1) : format;
-    bool is_object = form == "o" || form == "obj";
-    if (is_object && text_.object.empty())
+    const bool is_object = form == "o" || form == "obj", is_linked = form == "hsaco" || form == "co";
+    if ((is_object || is_linked) && text_.object.empty())
       throw Error(ValueError) << "kernels in PTX have no object file; save them as .ptx or .ll";
-    write_kernel_file(path, is_object ? text_.object : get_source(form), text_.kernels);
+    write_kernel_file(path,
+                      is_object   ? text_.object
+                      : is_linked ? link_device_code(text_.object)
+                                  : get_source(form),
+                      text_.kernels);
   }
 
  private:

@@ -128,13 +128,22 @@ struct GrowingRelease {
   void operator()(void*) const {}
 };
 
-void copy_bytes(void* to, const DLTensor* from, size_t bytes, DLDevice device) {
-  const char* data = static_cast<const char*>(from->data) + from->byte_offset;
+/// To byte `begin` of `to`. Of some devices memory is a handle, and an offset no part of it.
+void copy_bytes(void* to, size_t begin, const DLTensor* from, size_t bytes, DLDevice device) {
   if (bytes == 0) return;
-  if (device.device_type == kDLCPU && from->device.device_type == kDLCPU) return void(std::memcpy(to, data, bytes));
-  const auto count = static_cast<int64_t>(bytes);
-  NDArray part = tensor_at(nullptr, const_cast<char*>(data), std::span(&count, 1), DataType::UInt(8), from->device);
-  tensor_at(nullptr, to, std::span(&count, 1), DataType::UInt(8), device).copy_from(part);
+  if (device.device_type == kDLCPU && from->device.device_type == kDLCPU)
+    return void(
+        std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from->data) + from->byte_offset, bytes));
+  auto count = static_cast<int64_t>(bytes);
+  DLTensor source = *from, target{};
+  source.dtype = target.dtype = DataType::UInt(8);
+  source.ndim = target.ndim = 1;
+  source.shape = target.shape = &count;
+  source.strides = nullptr;
+  target.data = to;
+  target.device = device;
+  target.byte_offset = begin;
+  copy_tensor(&source, &target);
 }
 
 }  // namespace
@@ -165,10 +174,10 @@ NDArray append_row(MemoryPool& pool, const NDArrayNode* rows, const NDArrayNode*
     block->memory = pool.allocate(block->bytes);
     block->used = begin + bytes;
     shape[0] = count + 1;
-    copy_bytes(block->memory.get(), &all, begin, pool.device());
+    copy_bytes(block->memory.get(), 0, &all, begin, pool.device());
   }
   void* data = block->memory.get();
-  copy_bytes(static_cast<char*>(data) + begin, &one, bytes, pool.device());
+  copy_bytes(data, begin, &one, bytes, pool.device());
   return tensor_at(std::shared_ptr<void>(data, GrowingRelease{block}), data, shape, dtype, pool.device());
 }
 

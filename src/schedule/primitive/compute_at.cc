@@ -224,20 +224,22 @@ class Mover {
     Array<PrimExpr> values;
     std::vector<std::pair<Var, PrimExpr>> loops;
     PrimExpr predicate = bool_imm(true);
+    Map<Var, PrimExpr> at;  // a domain may tell of axes before it: windows that grow
     for (const IterVar& iter : block.block()->iter_vars) {
-      PrimExpr first = iter->dom->min, extent = iter->dom->extent;
+      const PrimExpr begin = substitute(iter->dom->min, at), count = substitute(iter->dom->extent, at);
+      PrimExpr first = begin, extent = count;
       auto told = domains.find(iter->var.get());
       bool is_told = told != domains.end();
       if (is_told) {
         first = analyzer.simplify(told->second.min());
         extent = analyzer.simplify(told->second.max() - first + 1);
-        const int64_t* whole = as_int(iter->dom->extent);
+        const int64_t* whole = as_int(count);
         if (!as_int(extent) &&
             whole) {  // an extent that varies: its greatest value, for a producer; else all of the axis
           int64_t most = to_consumers_ ? analyzer.const_int_bound(extent).max : *whole;
           is_told = most < *whole;
-          if (!is_told) first = iter->dom->min;
-          extent = is_told ? make_const(extent.dtype(), most) : iter->dom->extent;
+          if (!is_told) first = begin;
+          extent = is_told ? make_const(extent.dtype(), most) : count;
         }
       }
       PrimExpr value = first;
@@ -248,10 +250,11 @@ class Mover {
         value = is_zero(first) ? PrimExpr(var) : first + var;
       }
       values.push_back(value);
+      at.set(iter->var, value);
       if (!is_told) continue;
-      PrimExpr end = iter->dom->min + iter->dom->extent;
-      if (!analyzer.can_prove(value >= iter->dom->min))  // 2 <= t*4 + ax0, not t*4 - 2 + ax0 >= 0
-        predicate = logical_and(predicate, analyzer.rewrite_simplify(value >= iter->dom->min));
+      PrimExpr end = begin + count;
+      if (!analyzer.can_prove(value >= begin))  // 2 <= t*4 + ax0, not t*4 - 2 + ax0 >= 0
+        predicate = logical_and(predicate, analyzer.rewrite_simplify(value >= begin));
       if (!analyzer.can_prove(value < end)) predicate = logical_and(predicate, value < end);
     }
     Stmt nest = make(BlockRealize{.iter_values = values, .predicate = predicate, .block = block.realize()->block});

@@ -115,6 +115,9 @@ def test_kernels_of_amd_gpus_are_assembly(tmp_path):
     )
     kernels.save(str(tmp_path / "twice.o"))
     assert (tmp_path / "twice.o").read_bytes()[:4] == b"\x7fELF"
+    kernels.save(str(tmp_path / "twice.hsaco"))  # linked, as AMD's loader takes it: ET_DYN
+    code = (tmp_path / "twice.hsaco").read_bytes()
+    assert code[:4] == b"\x7fELF" and code[16] == 3 and b"twice_kernel0" in code
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

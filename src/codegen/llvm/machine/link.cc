@@ -66,6 +66,15 @@ std::string merge_objects(const std::vector<std::string>& objects) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+std::string link_device_code(const std::string& object) {
+  TemporaryFolder folder;
+  write_whole_file(folder.file("kernels.o"), object);
+  run_linker(
+      {"-shared", "--no-undefined", "--build-id=none", "-o", folder.file("kernels.hsaco"), folder.file("kernels.o")});
+  std::ifstream file(folder.file("kernels.hsaco"), std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
 void link_shared(const std::vector<std::string>& files, const std::string& output,
                  const std::vector<std::string>& needed, const std::string& blob) {
   for (const std::string& file : files) {
