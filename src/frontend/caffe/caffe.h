@@ -21,6 +21,7 @@ GraphModel read_net(std::string_view layers, std::string_view weights, const std
 /// `path` is either of the two files.
 GraphModel read_files(const std::string& path);
 
+LayerRows detection_rows();
 LayerRows elementwise_rows();
 LayerRows shape_rows();
 LayerRows window_rows();

@@ -56,6 +56,20 @@ const ProtoMessage kEltwise{"EltwiseParameter",
                             {{1, "operation", Enum, false, nullptr, {{0, "PROD"}, {1, "SUM"}, {2, "MAX"}}},
                              {2, "coeff", Real, kRepeated},
                              {3, "stable_prod_grad"}}};
+const std::vector<std::pair<int, const char*>> kBoxCodes{{1, "CORNER"}, {2, "CENTER_SIZE"}, {3, "CORNER_SIZE"}};
+const ProtoMessage kSuppression{"NonMaximumSuppressionParameter",
+                                {{1, "nms_threshold", Real}, {2, "top_k", Integer}, {3, "eta", Real}}};
+const ProtoMessage kDetectionOutput{"DetectionOutputParameter",
+                                    {{1, "num_classes", Integer},
+                                     {2, "share_location", Integer},
+                                     {3, "background_label_id", Integer},
+                                     {4, "nms_param", Message, false, &kSuppression},
+                                     {5, "save_output_param"},
+                                     {6, "code_type", Enum, false, nullptr, kBoxCodes},
+                                     {7, "keep_top_k", Integer},
+                                     {8, "variance_encoded_in_target", Integer},
+                                     {9, "confidence_threshold", Real},
+                                     {10, "normalized_bbox", Integer}}};
 const ProtoMessage kElu{"ELUParameter", {{1, "alpha", Real}}};
 const ProtoMessage kEmbed{"EmbedParameter",
                           {{1, "num_output", Integer},
@@ -83,6 +97,9 @@ const ProtoMessage kLrn{"LRNParameter",
                          {6, "engine"}}};
 const ProtoMessage kMvn{"MVNParameter",
                         {{1, "normalize_variance", Integer}, {2, "across_channels", Integer}, {3, "eps", Real}}};
+const ProtoMessage kNormalize{
+    "NormalizeBBoxParameter",
+    {{1, "across_spatial", Integer}, {2, "scale_filler"}, {3, "channel_shared", Integer}, {4, "eps", Real}}};
 const ProtoMessage kPermute{"PermuteParameter", {{1, "order", Integer, kRepeated}}};
 const ProtoMessage kPooling{"PoolingParameter",
                             {{1, "pool", Enum, false, nullptr, {{0, "MAX"}, {1, "AVE"}, {2, "STOCHASTIC"}}},
@@ -101,6 +118,20 @@ const ProtoMessage kPooling{"PoolingParameter",
                              {0, "ceil_mode", Integer}}};
 const ProtoMessage kPower{"PowerParameter", {{1, "power", Real}, {2, "scale", Real}, {3, "shift", Real}}};
 const ProtoMessage kPRelu{"PReLUParameter", {{1, "filler"}, {2, "channel_shared", Integer}}};
+const ProtoMessage kPriorBox{"PriorBoxParameter",
+                             {{1, "min_size", Real, kRepeated},
+                              {2, "max_size", Real, kRepeated},
+                              {3, "aspect_ratio", Real, kRepeated},
+                              {4, "flip", Integer},
+                              {5, "clip", Integer},
+                              {6, "variance", Real, kRepeated},
+                              {7, "img_size", Integer},
+                              {8, "img_h", Integer},
+                              {9, "img_w", Integer},
+                              {10, "step", Real},
+                              {11, "step_h", Real},
+                              {12, "step_w", Real},
+                              {13, "offset", Real}}};
 const ProtoMessage kReduction{
     "ReductionParameter",
     {{1, "operation", Enum, false, nullptr, {{1, "SUM"}, {2, "ASUM"}, {3, "SUMSQ"}, {4, "MEAN"}}},
@@ -153,8 +184,16 @@ const ProtoMessage kLayer{"LayerParameter",
                            {142, "scale_param", Message, false, &kScale},
                            {143, "input_param", Message, false, &kInput},
                            {144, "crop_param", Message, false, &kCrop},
-                           {148, "permute_param", Message, false, &kPermute},   // of OpenCV's proto
-                           {202, "permute_param", Message, false, &kPermute}},  // of the proto for SSD
+                           // of OpenCV's proto
+                           {147, "detection_output_param", Message, false, &kDetectionOutput},
+                           {148, "permute_param", Message, false, &kPermute},
+                           {149, "norm_param", Message, false, &kNormalize},
+                           {150, "prior_box_param", Message, false, &kPriorBox},
+                           // of the proto for SSD
+                           {202, "permute_param", Message, false, &kPermute},
+                           {203, "prior_box_param", Message, false, &kPriorBox},
+                           {204, "detection_output_param", Message, false, &kDetectionOutput},
+                           {206, "norm_param", Message, false, &kNormalize}},
                           true};
 
 const std::vector<std::pair<int, const char*>> kOldTypes{{35, "ABSVAL"},

@@ -23,6 +23,7 @@ const char* parameters_of(const std::string& type) {
                                                                   {"Crop", "crop_param"},
                                                                   {"Deconvolution", "convolution_param"},
                                                                   {"DepthwiseConvolution", "convolution_param"},
+                                                                  {"DetectionOutput", "detection_output_param"},
                                                                   {"ELU", "elu_param"},
                                                                   {"Eltwise", "eltwise_param"},
                                                                   {"Embed", "embed_param"},
@@ -33,10 +34,13 @@ const char* parameters_of(const std::string& type) {
                                                                   {"LRN", "lrn_param"},
                                                                   {"Log", "log_param"},
                                                                   {"MVN", "mvn_param"},
+                                                                  {"Normalize", "norm_param"},
+                                                                  {"NormalizeBBox", "norm_param"},
                                                                   {"PReLU", "prelu_param"},
                                                                   {"Permute", "permute_param"},
                                                                   {"Pooling", "pooling_param"},
                                                                   {"Power", "power_param"},
+                                                                  {"PriorBox", "prior_box_param"},
                                                                   {"ReLU", "relu_param"},
                                                                   {"Reduction", "reduction_param"},
                                                                   {"Reshape", "reshape_param"},
@@ -223,7 +227,7 @@ GraphModel read_files(const std::string& path) {
 }
 
 const LayerTable& converters() {
-  static const LayerTable table = table_of({elementwise_rows, shape_rows, window_rows});
+  static const LayerTable table = table_of({detection_rows, elementwise_rows, shape_rows, window_rows});
   return table;
 }
 

@@ -84,8 +84,8 @@ Expr channels_last(const LayerNode& in, const Expr& x) {
 
 const LayerTable& converters() {
   static const LayerTable table =
-      table_of({control_rows, create_rows, elementwise_rows, image_rows, index_rows, nn_rows, quantized_rows,
-                recurrent_rows, reduction_rows, shape_rows, window_rows});
+      table_of({control_rows, create_rows, detection_rows, elementwise_rows, image_rows, index_rows, nn_rows,
+                quantized_rows, recurrent_rows, reduction_rows, shape_rows, window_rows});
   return table;
 }
 

@@ -62,6 +62,7 @@ Expr channels_last(const LayerNode& in, const Expr& x);
 
 LayerRows control_rows();
 LayerRows create_rows();
+LayerRows detection_rows();
 LayerRows elementwise_rows();
 LayerRows image_rows();
 LayerRows index_rows();

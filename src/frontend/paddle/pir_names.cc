@@ -26,6 +26,7 @@ constexpr Row kRows[] = {
      "Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace", "data_format=data_layout"},
     {"bicubic_interp", "bicubic_interp_v2", "X OutSize SizeTensor Scale", "Out", "data_format=data_layout"},
     {"bilinear_interp", "bilinear_interp_v2", "X OutSize SizeTensor Scale", "Out", "data_format=data_layout"},
+    {"box_coder", "box_coder", "PriorBox PriorBoxVar TargetBox", "OutputBox", ""},
     {"cast", "cast", "X", "Out", "dtype=out_dtype"},
     {"clip", "clip", "X Min Max", "Out", ""},
     {"concat", "concat", "X AxisTensor", "Out", ""},
@@ -82,6 +83,7 @@ constexpr Row kRows[] = {
     {"meshgrid", "meshgrid", "X", "Out", ""},
     {"min", "reduce_min", "X dim", "Out", "keepdim=keep_dim"},
     {"minimum", "elementwise_min", "X Y", "Out", ""},
+    {"multiclass_nms3", "multiclass_nms3", "BBoxes Scores RoisNum", "Out Index NmsRoisNum", ""},
     {"multiply", "elementwise_mul", "X Y", "Out", ""},
     {"mv", "mv", "X Vec", "Out", ""},
     {"nearest_interp", "nearest_interp_v2", "X OutSize SizeTensor Scale", "Out", "data_format=data_layout"},
@@ -126,6 +128,7 @@ constexpr Row kRows[] = {
     {"unsqueeze", "unsqueeze2", "X axes", "Out XShape", "axis=axes"},
     {"unstack", "unstack", "X", "Y", ""},
     {"where", "where", "Condition X Y", "Out", ""},
+    {"yolo_box", "yolo_box", "X ImgSize", "Boxes Scores", ""},
 };
 
 std::vector<std::string> words(std::string_view text) {

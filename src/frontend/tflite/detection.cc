@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "frontend/common/nms.h"
 #include "frontend/common/parts.h"
-#include "frontend/tensorflow/nms.h"
 #include "frontend/tflite/importer.h"
 #include "frontend/tflite/quantize.h"
 #include "relay/attrs/reduce.h"
@@ -14,7 +14,6 @@ namespace tessera::tflite {
 namespace {
 
 using namespace relay;  // NOLINT: makers of calls
-using tensorflow::Chosen;
 
 Expr number(double value) { return make_scalar(value, DataType::Float(32)); }
 /// Corners (y, x, y, x) of boxes that are given by centre and size relative to anchors.
@@ -47,27 +46,25 @@ Values detection_postprocess(Node& in) {
   // The first class may be the background.
   Expr scores = slice(squeeze(floats(in, 1), int_array({0})), 1, shape[2] - classes, shape[2]);
   Expr iou = number(in.number("nms_iou_threshold", 0.5));
-  Expr least = tensorflow::just_below(in, number(in.number("nms_score_threshold", 0)));
+  Expr least = just_below(in, number(in.number("nms_score_threshold", 0)));
   Expr best;
   Chosen chosen;
   if (is_regular) {
-    chosen = tensorflow::non_max_suppression(
-        in, {boxes, transpose(scores), in.integer("detections_per_class", 100), iou, least});
+    chosen = non_max_suppression(in, {boxes, transpose(scores), in.integer("detections_per_class", 100), iou, least});
   } else {
     best = call_op("argmax", {scores}, make_attrs<ArgReduceAttrs>([](auto& attrs) { attrs.axis = int_array({1}); }));
-    chosen = tensorflow::non_max_suppression(
-        in, {boxes, expand_dims(reduce("max", scores, int_array({1})), 0), most, iou, least});
+    chosen = non_max_suppression(in, {boxes, expand_dims(reduce("max", scores, int_array({1})), 0), most, iou, least});
   }
   Expr valid = minimum(chosen.count, make_constant([&] {
                          NDArray out = NDArray::empty(std::vector<int64_t>{}, DataType::Int(64));
                          *out.data<int64_t>() = most;
                          return out;
                        }()));
-  Expr rows = tensorflow::first_rows(in, chosen.rows, most, valid);
+  Expr rows = first_rows(in, chosen.rows, most, valid);
   auto column = [&](int i) { return squeeze(slice(rows, 1, i, i + 1), int_array({1})); };
   Expr of_box = column(1);
   Expr kind = is_regular ? column(0) : take(best, of_box, 0);
-  auto finished = [&](const Expr& x) { return expand_dims(tensorflow::first_rows(in, x, most, valid), 0); };
+  auto finished = [&](const Expr& x) { return expand_dims(first_rows(in, x, most, valid), 0); };
   return {finished(take(boxes, of_box, 0)), finished(cast(kind, DataType::Float(32))), finished(chosen.scores),
           cast(reshape(valid, int_array({1})), DataType::Float(32))};
 }

@@ -160,3 +160,66 @@ def test_damaged_weights_are_errors():
     ):
         with pytest.raises(ValueError, match=error):
             relay.frontend.from_caffe(given, text)
+
+
+PRIORS = np.array([[0.1, 0.1, 0.5, 0.5], [0.12, 0.1, 0.5, 0.5], [0.6, 0.6, 0.9, 0.9]], "float32")
+SSD = "detection_output_param { num_classes: 3 %s nms_param { nms_threshold: 0.5 top_k: 2 } }"
+
+
+def detector(parameters, boxes=3, inputs=3):
+    net = Net()
+    shapes = [(1, 4 * 3), (1, 3 * 3), (1, 2, 4 * boxes), (1, 1)][:inputs]
+    net.layer("DetectionOutput", [net.input(f"i{i}", *shape) for i, shape in enumerate(shapes)], "out", parameters)
+    return net
+
+
+def test_boxes_of_ssd():
+    """The second box overlaps the first one; the third has the background's class."""
+    scores = np.array([[0.1, 0.7, 0.2], [0.3, 0.5, 0.2], [0.9, 0.04, 0.06]], "float32")
+    variances = np.full((3, 4), 0.1, "float32")
+    model = relay.frontend.from_caffe(b"", detector(SSD % "confidence_threshold: 0.1 keep_top_k: 5").text())
+    moves = np.tile(np.float32([0.1, 0, 0, 0.2]), (3, 1))
+    out = run(model, moves.reshape(1, -1), scores.reshape(1, -1), np.stack([PRIORS, variances]).reshape(1, 2, -1))
+    moved = PRIORS + 0.1 * moves
+    want = np.zeros((4, 7), "float32")  # two classes of two boxes are fewer than five
+    want[0] = [0, 1, 0.7, *moved[0]]
+    want[1] = [0, 2, 0.2, *moved[0]]
+    np.testing.assert_allclose(out, want[None, None], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("net", "error"),
+    [
+        (detector(SSD % "", boxes=2), "do not fit the prior boxes"),
+        (detector(SSD % "", inputs=2), "a second stage"),
+        (detector(SSD % "normalized_bbox: false"), "boxes in pixels"),
+        (detector(SSD.replace("top_k: 2", "eta: 0.5") % ""), "an overlap that adapts"),
+        (detector("detection_output_param { num_classes: 1 }"), "do not fit|no class but the background"),
+        (detector("detection_output_param { num_classes: 99999999999 }"), "num_classes is"),
+    ],
+)
+def test_detectors_that_make_no_sense_are_errors(net, error):
+    with pytest.raises((tessera.error.TVMError, ValueError), match=error):
+        relay.frontend.from_caffe(b"", net.text())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error"),
+    [
+        ("", "min_size is missing"),
+        ("min_size: 5 max_size: 4", "above its min_size"),
+        ("min_size: 5 max_size: [6, 7]", "of one length"),
+        ("min_size: 5 aspect_ratio: 0", "must be above zero"),
+        ("min_size: 5 variance: [1, 2]", "one or four variances"),
+    ],
+)
+def test_prior_boxes_that_make_no_sense_are_errors(parameters, error):
+    net = Net()
+    net.layer(
+        "PriorBox",
+        [net.input("a", 1, 1, 2, 2), net.input("b", 1, 3, 8, 8)],
+        "out",
+        f"prior_box_param {{ {parameters} }}",
+    )
+    with pytest.raises((tessera.error.TVMError, ValueError), match=error):
+        relay.frontend.from_caffe(b"", net.text())

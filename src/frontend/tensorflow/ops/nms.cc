@@ -2,7 +2,6 @@
 
 #include "frontend/tensorflow/nms.h"
 
-#include <cmath>
 #include <limits>
 
 #include "frontend/common/parts.h"
@@ -18,94 +17,6 @@
 namespace tessera::tensorflow {
 
 using namespace relay;  // NOLINT: makers of calls
-
-namespace {
-
-/// The next greater float: Relay suppresses from a threshold on, TensorFlow above it.
-Expr just_above(const NodeContext& in, const Expr& x) {
-  if (std::optional<double> known = in.constant_number(x))
-    return make_scalar(std::nextafter(static_cast<float>(*known), std::numeric_limits<float>::infinity()),
-                       DataType::Float(32));
-  Expr next = add(x, multiply(call_op("abs", {x}), make_scalar(std::ldexp(1.5, -24), DataType::Float(32))));
-  return maximum(next, make_scalar(std::ldexp(1.0, -126), DataType::Float(32)));
-}
-
-std::vector<int64_t> counted_to(int64_t end) {
-  std::vector<int64_t> out(static_cast<size_t>(end));
-  for (int64_t i = 0; i < end; ++i) out[static_cast<size_t>(i)] = i;
-  return out;
-}
-
-/// Scores by falling value and where each stood, those that are not chosen at the end.
-std::pair<Expr, Expr> by_score(const Expr& scores, const Expr& is_chosen, int64_t count) {
-  Expr none = make_scalar(-std::numeric_limits<float>::infinity(), DataType::Float(32));
-  Expr both =
-      call_op("topk", {reshape_to(where(is_chosen, scores, none), {count})}, make_attrs<TopkAttrs>([&](auto& attrs) {
-                attrs.k = PrimExpr(static_cast<int>(count));
-                attrs.dtype = DataType::Int(64);
-              }));
-  return {make_get_item(both, 0), make_get_item(both, 1)};
-}
-
-/// Rows stand class by class: those of all classes by falling score.
-Chosen sorted(const NodeContext& in, const Chosen& chosen) {
-  const int64_t count = in.static_shape(chosen.scores, "the number of boxes")[0];
-  auto [scores, order] = by_score(chosen.scores, less(make_ints(counted_to(count)), chosen.count), count);
-  return {take(chosen.rows, order, 0), scores, chosen.count};
-}
-
-/// What is left of each image: rows (class, box), their scores and how many they are. Inputs have a first dimension of images.
-struct Kept {
-  Expr rows, scores, count;
-};
-Kept kept_of(const NodeContext& in, const Nms& nms) {
-  const DataType wide = DataType::Float(32);
-  Expr all =
-      call_op("vision.all_class_non_max_suppression",
-              {with_ordered_corners(cast_if_needed(in, nms.boxes, wide), 2), cast_if_needed(in, nms.scores, wide),
-               make_scalar(static_cast<double>(std::min<int64_t>(nms.most, INT32_MAX)), DataType::Int(32)),
-               just_above(in, nms.iou), nms.score},
-              make_attrs<AllClassNonMaximumSuppressionAttrs>([](auto& attrs) { attrs.output_format = "tensorflow"; }));
-  return {make_get_item(all, 0), make_get_item(all, 1), make_get_item(all, 2)};
-}
-
-}  // namespace
-
-Expr with_ordered_corners(const Expr& boxes, int axis) {
-  Expr parts = split(boxes, 4, axis);
-  auto part = [&](int i) { return make_get_item(parts, i); };
-  return concatenate(
-      {minimum(part(0), part(2)), minimum(part(1), part(3)), maximum(part(0), part(2)), maximum(part(1), part(3))},
-      axis);
-}
-
-Expr just_below(const NodeContext& in, const Expr& x) {
-  if (std::optional<double> known = in.constant_number(x))
-    return make_scalar(std::nextafter(static_cast<float>(*known), -std::numeric_limits<float>::infinity()),
-                       DataType::Float(32));
-  return subtract(x, multiply(call_op("abs", {x}), make_scalar(std::ldexp(1.5, -24), DataType::Float(32))));
-}
-
-Chosen non_max_suppression(const NodeContext& in, const Nms& nms) {
-  Kept kept = kept_of(in, {expand_dims(nms.boxes, 0), expand_dims(nms.scores, 0), nms.most, nms.iou, nms.score});
-  auto of_image = [](const Expr& x) { return squeeze(x, int_array({0})); };
-  Chosen out{of_image(kept.rows), of_image(kept.scores), of_image(kept.count)};
-  const int64_t* classes = as_int(in.shape(nms.scores)[0]);
-  return classes && *classes == 1 ? out : sorted(in, out);
-}
-
-Expr first_rows(const NodeContext& in, const Expr& x, int64_t count, const Expr& valid) {
-  const Array<PrimExpr> shape = in.shape(x);
-  const int64_t* rows = as_int(shape[0]);
-  std::vector<int64_t> before(shape.size(), 0), after(shape.size(), 0), positions;
-  after[0] = rows ? std::max<int64_t>(count - *rows, 0) : count;
-  Expr out = pad_with(x, before, after, 0);
-  if (!rows || *rows > count) out = slice(out, 0, 0, count);
-  for (int64_t i = 0; i < count; ++i) positions.push_back(i);
-  Expr is_valid = less(make_ints(positions), cast_if_needed(in, valid, DataType::Int(64)));
-  if (shape.size() > 1) is_valid = expand_dims(is_valid, 1, static_cast<int>(shape.size()) - 1);
-  return where(is_valid, out, make_scalar(0, in.dtype(x)));
-}
 
 namespace {
 
@@ -127,7 +38,9 @@ Suppressed suppressed(Operation& in) {
   if (in.rank(in[0]) != 2 || in.rank(in[1]) != 1) in.invalid("boxes are (boxes, 4) and scores (boxes,)");
   Expr iou = in.has(3) ? scalar_or(in, 3, 0.5) : make_scalar(in.number("iou_threshold", 0.5), DataType::Float(32));
   if (const double sigma = in.has(5) ? in.real(5, "the width of soft suppression") : 0; sigma > 0) {
-    SoftlyChosen chosen = soft_suppression(in, in[0], in[1], {most[0], iou, scalar_or(in, 4, none), sigma});
+    const bool is_lite = in.name() == "NON_MAX_SUPPRESSION_V5";  // which leaves out what overlaps too much as well
+    SoftlyChosen chosen =
+        soft_suppression(in, in[0], in[1], {most[0], is_lite ? iou : Expr(), scalar_or(in, 4, none), sigma});
     return {chosen.boxes, chosen.scores, extent_at_run_time(in, chosen.boxes, 0), most[0]};
   }
   Chosen chosen = non_max_suppression(in, {in[0], expand_dims(in[1], 0), most[0], iou, scalar_or(in, 4, none)});
@@ -155,18 +68,6 @@ Values nms_counted(Operation& in, bool always_pads) {
   Expr count = cast(out.count, DataType::Int(32));
   const bool has_scores = in.name() == "NonMaxSuppressionV5" || in.name() == "NON_MAX_SUPPRESSION_V5";
   return has_scores ? Values{boxes, scores, count} : Values{boxes, count};
-}
-
-/// The same where each class has boxes (classes, boxes, 4) of its own: classes are as images of one class.
-Chosen non_max_suppression_by_class(const NodeContext& in, const Nms& nms) {
-  const Ints shape = in.static_shape(nms.scores, "scores");
-  const int64_t classes = shape[0], boxes = shape[1], count = classes * boxes;
-  Kept kept = kept_of(in, {nms.boxes, expand_dims(nms.scores, 1), nms.most, nms.iou, nms.score});
-  Expr is_chosen = less(make_ints(counted_to(boxes)), expand_dims(kept.count, 1));
-  auto [scores, order] = by_score(kept.scores, is_chosen, count);
-  Expr which = call_op("floor_divide", {order, make_scalar(static_cast<double>(boxes), DataType::Int(64))});
-  Expr box = take(reshape_to(slice(kept.rows, 2, 1, 2), {count}), order, 0);
-  return {stack({which, box}, 1), scores, reduce("sum", kept.count, int_array({0}), false)};
 }
 
 /// Inputs: boxes (batch, boxes, 1 or classes, 4), scores (batch, boxes, classes), limits and thresholds.

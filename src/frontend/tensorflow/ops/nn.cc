@@ -3,6 +3,7 @@
 #include "frontend/tensorflow/nn.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "frontend/common/parts.h"
 #include "frontend/common/windows.h"

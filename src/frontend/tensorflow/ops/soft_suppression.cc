@@ -56,7 +56,7 @@ SoftlyChosen soft_suppression(const NodeContext& in, const Expr& given, const Ex
              DataType::Int(64));
     Expr overlap = overlaps(boxes, areas, take(boxes, best, 0));
     Expr kept = exp(multiply(number(-0.5 / nms.sigma), multiply(overlap, overlap)));
-    Expr weight = where(greater(overlap, nms.iou), number(0), kept);
+    Expr weight = nms.iou.defined() ? where(greater(overlap, nms.iou), number(0), kept) : kept;
     Expr is_gone = call_op("logical_or", {equal(now, gone), equal(indices, best)});
     Expr next = where(is_gone, gone, multiply(now, weight));
     return LoopStep{goes_on(next), {next}, {cast(best, DataType::Int(32)), take(now, best, 0)}};
