@@ -107,7 +107,6 @@ Values from_tensor(Operation& in) {
 Expr element_at(Operation& in, const List& list, const Expr& index) { return take(stacked(in, list), index, 0); }
 
 Values get_item(Operation& in) { return {element_at(in, list_of(in, 0), in.scalar(1))}; }
-Values set_item(Operation& in) { return {Value::of(with_element(in, list_of(in, 0), in[1], in[2]))}; }
 
 Value pushed(const List& list, const Expr& element) {
   List out = list;
@@ -116,6 +115,20 @@ Value pushed(const List& list, const Expr& element) {
   else out.stacked = row;
   return Value::of(out);
 }
+/// The element set, or put behind the others where that is what the index says. `may_grow`: the list is as long as its elements need.
+Values with_item(Operation& in, const List& list, const Expr& index, const Expr& element, bool may_grow) {
+  std::optional<std::vector<int64_t>> length, known = in.constant_ints(index);
+  if (!list.stacked.defined()) length = in.constant_ints(list.length);
+  else if (const int64_t* rows = as_int(in.shape(list.stacked)[0])) length = std::vector<int64_t>{*rows};
+  if (may_grow && length && known && (*known)[0] == (*length)[0]) return {pushed(list, element)};
+  const bool is_inside = length && known && (*known)[0] < (*length)[0];
+  if (may_grow && !is_inside && length && (*length)[0] == 0) in.unsupported("a list that a run makes longer by index");
+  return {Value::of(with_element(in, list, index, element))};
+}
+Values set_item(Operation& in) {
+  return with_item(in, list_of(in, 0), in[1], in[2], in.flag("resize_if_index_out_of_bounds", false));
+}
+
 Values push_back(Operation& in) { return {pushed(list_of(in, 0), in[1])}; }
 
 Values pop_back(Operation& in) {
@@ -205,14 +218,7 @@ Values tensor_array(Operation& in) {
 const List& flow(Operation& in) { return list_of(in, in.size() - 1); }
 
 Values array_read(Operation& in) { return {element_at(in, flow(in), in.scalar(1))}; }
-Values array_write(Operation& in) {
-  const List& list = flow(in);
-  std::optional<std::vector<int64_t>> length, index = in.constant_ints(in[1]);
-  if (!list.stacked.defined()) length = in.constant_ints(list.length);
-  else if (const int64_t* rows = as_int(in.shape(list.stacked)[0])) length = std::vector<int64_t>{*rows};
-  if (length && index && (*index)[0] == (*length)[0]) return {pushed(list, in[2])};  // an array that grows
-  return {Value::of(with_element(in, list, in[1], in[2]))};
-}
+Values array_write(Operation& in) { return with_item(in, flow(in), in[1], in[2], true); }
 Values array_gather(Operation& in) {
   const List& list = flow(in);
   return {take(stacked(in, list), in[1], 0)};

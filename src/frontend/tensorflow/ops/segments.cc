@@ -1,5 +1,6 @@
 // Rows that are summed, multiplied or compared by the segment that each belongs to.
 
+#include <algorithm>
 #include <limits>
 
 #include "frontend/common/parts.h"
@@ -35,6 +36,10 @@ double bound_of(DataType dtype, bool low) {
   return low ? -half : dtype.bits > 32 ? half - 1024 : half - 1;
 }
 
+bool has_negative(const std::vector<int64_t>& values) {
+  return std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; });
+}
+
 /// `count`: a vector of one number. Rows with an id below 0 are left out.
 Expr by_segment(Operation& in, const Expr& data, const Expr& ids, const Expr& count, const std::string& mode,
                 double start) {
@@ -48,7 +53,12 @@ Expr by_segment(Operation& in, const Expr& data, const Expr& ids, const Expr& co
   std::optional<std::vector<int64_t>> known = in.constant_ints(shape);
   if (known) shape = make_ints(*known);
   Expr from = full_of(in, make_scalar(start, dtype), shape);
-  return call_op("scatter_nd", {from, expand_dims(ids, 0), data},
+  // Here a negative index counts from the end, and one behind the end is left out.
+  Expr none = make_scalar(static_cast<double>(INT32_MAX), in.dtype(ids));
+  Expr index = in.constant_ints(ids) && !has_negative(*in.constant_ints(ids))
+                   ? ids
+                   : where(less(ids, make_scalar(0, in.dtype(ids))), none, ids);
+  return call_op("scatter_nd", {from, expand_dims(index, 0), data},
                  make_attrs<ScatterNDAttrs>([&](auto& attrs) { attrs.mode = mode; }));
 }
 
