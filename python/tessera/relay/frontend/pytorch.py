@@ -17,7 +17,7 @@ __all__ = ["from_pytorch", "get_graph_input_names", "import_exported"]
 
 def from_pytorch(
     script_module: Any,
-    input_infos: list[Any],
+    input_infos: list[Any] | None = None,
     custom_convert_map: dict[str, Any] | None = None,
     default_dtype: str = "float32",
     use_parser_friendly_name: bool = False,
@@ -27,7 +27,9 @@ def from_pytorch(
     """A module and its parameters from a program of PyTorch.
 
     `script_module` is a traced or scripted module or function, a `torch.export.ExportedProgram`, or an `nn.Module`, which is exported.
-    `input_infos` are (name, shape) or (name, (shape, type)); an extent that a run decides is None, -1, `relay.Any()` or a name.
+    Operators that have no converter are those that PyTorch takes them apart into, where it has a rule.
+    `input_infos` are (name, shape) or (name, (shape, type)); an extent that a run decides is None, -1, `relay.Any()` or a name. An
+    exported program knows its inputs and needs none.
     Parameters are called as in the module's `state_dict`, with `_` for `.` where `use_parser_friendly_name`.
     `custom_convert_map` converts operators by name, such as "aten::relu": a function of the arguments and their types gives a
     Relay expression. `default_dtype` is the type of Python's floats. `keep_quantized_weight` leaves weights of quantised modules
@@ -35,20 +37,27 @@ def from_pytorch(
     """
     import torch
 
+    from ._torch.decompose import decomposed, exported_script
+
     writer = GraphWriter(keep_quantized_weight)
+    custom = set(custom_convert_map or {})
     names = _ParamNames(script_module, use_parser_friendly_name)
+    is_script = isinstance(script_module, (torch.jit.ScriptModule, torch.jit.ScriptFunction))
+    if is_script and (other := exported_script(script_module, input_infos or [], custom)) is not None:
+        script_module = other
     if isinstance(script_module, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         from ._torch.script import lowered_graph, written_script
 
         if export_renamed_c_graph_path:
             _export_graph(lowered_graph(script_module), export_renamed_c_graph_path)
-        program = written_script(script_module, input_infos, writer, names)
+        program = written_script(script_module, input_infos or [], writer, names)
     else:
         from ._torch.fx import written_export
 
         if isinstance(script_module, torch.nn.Module):
-            script_module = _exported(script_module, input_infos, default_dtype)
-            names = _ParamNames(script_module, use_parser_friendly_name)
+            script_module = _exported(script_module, input_infos or [], default_dtype)
+        script_module = decomposed(script_module, custom)
+        names = _ParamNames(script_module, use_parser_friendly_name)
         if export_renamed_c_graph_path:
             _export_graph(script_module.graph, export_renamed_c_graph_path)
         program = written_export(script_module, input_infos, writer, names)
@@ -57,9 +66,10 @@ def from_pytorch(
 
 def import_exported(program: Any) -> tuple[IRModule, dict[str, Any]]:
     """A `torch.export.ExportedProgram` with its own names, shapes and types of inputs."""
+    from ._torch.decompose import decomposed
     from ._torch.fx import written_export
 
-    writer = GraphWriter()
+    writer, program = GraphWriter(), decomposed(program)
     return import_written(written_export(program, None, writer, _ParamNames(program, False)), writer, None, "float32")
 
 

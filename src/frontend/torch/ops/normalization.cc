@@ -80,7 +80,10 @@ Values batch_norm_of(Operation& in) {
   Expr x = in[0];
   const double epsilon = in.number("eps", 1e-5);
   if (in.rank(x) < 2) in.invalid("the data has no channels");
-  if (in.flag("training", in.flag("train", false)) || !in.has("running_mean")) return batch_norm_step(in, epsilon);
+  if (in.flag("training", in.flag("train", false)) || !in.has("running_mean")) {
+    Values step = batch_norm_step(in, epsilon);
+    return in.name() == "batch_norm" ? Values{step[0]} : step;
+  }
   DataType dtype = in.dtype(x);
   auto param = [&](const char* name, double otherwise) {
     return in.has(name) ? cast_if_needed(in, in[name], dtype) : channels_filled(in, x, otherwise);

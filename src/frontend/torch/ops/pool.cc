@@ -56,26 +56,53 @@ Converter max_pool_over(size_t spatial, bool with_indices) {
   };
 }
 
+std::vector<int64_t> with_batch_and_channels(const Ints& pads) {
+  std::vector<int64_t> out{0, 0};
+  out.insert(out.end(), pads.begin(), pads.end());
+  return out;
+}
+/// The padding behind the data that the last windows reach into: with `rounds_up` also windows that end outside of the padding, but
+/// not those that begin behind the data.
+Ints reached(const Operation& in, const Expr& data, const Ints& kernel, const Ints& strides, const Ints& pads,
+             bool rounds_up) {
+  if (!rounds_up) return pads;
+  Ints shape = in.static_shape(data, "windows that are counted up"), out = pads;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const int64_t extent = shape[i + 2] + 2 * pads[i], rest = extent - kernel[i];
+    if (rest < 0 || strides[i] < 1) in.invalid("a window is larger than the data");
+    int64_t last = (rest + strides[i] - 1) / strides[i];
+    if (last * strides[i] >= shape[i + 2] + pads[i]) --last;
+    out[i] = std::max<int64_t>(0, last * strides[i] + kernel[i] - shape[i + 2] - pads[i]);
+  }
+  return out;
+}
+
 Converter average_pool_over(size_t spatial) {
   return [spatial](Operation& in) {
     bool is_new = false;
     Expr data = batched_data(in, spatial, &is_new);
     Ints kernel = per_dimension(in, "kernel_size", spatial, 1), strides = kernel;
     if (!in.integers("stride").empty()) strides = per_dimension(in, "stride", spatial, 1);
-    bool counts = in.flag("count_include_pad", true);
-    std::vector<Expr> out = onnx::apply_all(in, "AveragePool", {data},
-                                            {{"kernel_shape", std::vector<int64_t>(kernel)},
-                                             {"strides", std::vector<int64_t>(strides)},
-                                             {"pads", twice(per_dimension(in, "padding", spatial, 0))},
-                                             {"count_include_pad", counts},
-                                             {"ceil_mode", in.flag("ceil_mode", false)}});
-    if (in.has("divisor_override")) {  // sums, over another number
-      if (counts == false || in.flag("ceil_mode", false))
-        in.unsupported("divisor_override with padding that is not counted");
-      double window = static_cast<double>(product_of(kernel));
-      out[0] = multiply(out[0], make_scalar(window / in.number("divisor_override"), in.dtype(data)));
+    Ints pads = per_dimension(in, "padding", spatial, 0);
+    std::vector<int64_t> around = twice(pads);
+    bool counts = in.flag("count_include_pad", true), rounds_up = in.flag("ceil_mode", false);
+    const bool has_divisor = in.has("divisor_override");
+    if (has_divisor) {  // sums over another number: what lies outside counts as zeros
+      data = pad_with(data, with_batch_and_channels(pads),
+                      with_batch_and_channels(reached(in, data, kernel, strides, pads, rounds_up)), 0);
+      around.assign(around.size(), 0), rounds_up = false;
     }
-    return Values{unbatched(out[0], is_new)};
+    Expr out = onnx::apply(in, "AveragePool", {data},
+                           {{"kernel_shape", std::vector<int64_t>(kernel)},
+                            {"strides", std::vector<int64_t>(strides)},
+                            {"pads", around},
+                            {"count_include_pad", counts},
+                            {"ceil_mode", rounds_up}});
+    if (has_divisor) {
+      double window = static_cast<double>(product_of(kernel));
+      out = multiply(out, make_scalar(window / in.number("divisor_override"), in.dtype(data)));
+    }
+    return Values{unbatched(out, is_new)};
   };
 }
 

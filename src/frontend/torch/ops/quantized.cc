@@ -131,19 +131,21 @@ Expr along(const Operation& in, const Expr& x, int axis, size_t rank) {
   return in.rank(x) == 0 ? x : expand_dims(x, 1, static_cast<int>(rank) - 1 - axis);
 }
 
-Expr integer_sums(Operation& in, const Packed& packed, ConvWindows windows) {
+Expr integer_sums(Operation& in, const Expr& data, const Packed& packed, ConvWindows windows) {
   const Quantized& by = quantization(in, in.value(0));
   const size_t rank = in.rank(packed.weight);
-  Expr sums = integer_convolution(in, integers(in, in[0], by.zero), integers(in, packed.weight, packed.zeros), windows);
+  Expr sums = integer_convolution(in, integers(in, data, by.zero), integers(in, packed.weight, packed.zeros), windows);
   return multiply(cast(sums, kFloat32), multiply(by.scale, along(in, packed.scales, 1, rank)));
 }
 
 Converter convolved(bool is_relu, bool is_transposed = false) {
   return [=](Operation& in) -> Values {
     Packed packed = packed_of(in);
+    const bool is_line = in.name().find("1d") != std::string::npos;  // packed as an image of one row
     const size_t rank = in.rank(packed.weight);
     Ints shape = in.static_shape(packed.weight, "the weight of a convolution");
-    if (in.rank(in[0]) != rank || rank < 3) in.unsupported("data without a batch");
+    if (in.rank(in[0]) + is_line != rank || rank < 3) in.unsupported("data without a batch");
+    auto image = [&](const Expr& x) { return is_line ? expand_dims(x, 2) : x; };
     ConvWindows windows;
     windows.kernel = {shape.begin() + 2, shape.end()};
     windows.strides = numbers_at(in, packed, 5);
@@ -157,16 +159,17 @@ Converter convolved(bool is_relu, bool is_transposed = false) {
     Expr out;
     if (is_transposed) {
       Expr weight = dequantized(in, packed.weight, *quantization_of(packed.scales, packed.zeros, packed.axis));
-      out = onnx::apply(in, "ConvTranspose", {dequantized(in, in.value(0)), weight},
+      out = onnx::apply(in, "ConvTranspose", {image(dequantized(in, in.value(0))), weight},
                         {{"strides", std::vector<int64_t>(windows.strides)},
                          {"dilations", std::vector<int64_t>(windows.dilations)},
                          {"pads", std::vector<int64_t>(windows.padding)},
                          {"group", windows.groups},
                          {"output_padding", std::vector<int64_t>(numbers_at(in, packed, 9))}});
     } else {
-      out = integer_sums(in, packed, windows);
+      out = integer_sums(in, image(in[0]), packed, windows);
     }
     if (packed.bias.defined()) out = add(out, along(in, packed.bias, 1, rank));
+    if (is_line) out = squeeze(out, int_array({2}));
     return {result_of(in, rectified(out, is_relu), in.dtype(in[0]), 2, 3)};
   };
 }
@@ -198,6 +201,17 @@ Converter linear_of_floats(bool is_relu) {
     Expr zero = round_to_even(clip(negative(divide(low, scale)), 0, most));
     Expr data = cast(clip(add(round_to_even(divide(x, scale)), zero), 0, most), kUInt8);
     return {Value(rectified(linear_sums(in, data, scale, cast(zero, kInt32), packed_of(in)), is_relu))};
+  };
+}
+
+/// Inputs: data, weight, bias, mean, variance, epsilon, and what the result is quantized by.
+Converter normalized(bool is_relu) {
+  return [=](Operation& in) -> Values {
+    Expr x = dequantized(in, in.value(0));
+    auto by_channel = [&](size_t i) { return along(in, in[i], 1, in.rank(x)); };
+    Expr deviation = sqrt(add(by_channel(4), make_scalar(in.real_of(in.value(5), "epsilon"), kFloat32)));
+    Expr out = add(multiply(divide(subtract(x, by_channel(3)), deviation), by_channel(1)), by_channel(2));
+    return {result_of(in, rectified(out, is_relu), in.dtype(in[0]), 6, 7)};
   };
 }
 
@@ -319,6 +333,10 @@ Rows quantized_rows() {
       {"quantized::add_relu", of_two(add, true)},
       {"quantized::add_scalar", plus_number(false)},
       {"quantized::add_scalar_relu", plus_number(true)},
+      {"quantized::batch_norm2d", normalized(false)},
+      {"quantized::batch_norm2d_relu", normalized(true)},
+      {"quantized::batch_norm3d", normalized(false)},
+      {"quantized::batch_norm3d_relu", normalized(true)},
       {"quantized::cat", concatenated(false)},
       {"quantized::cat_relu", concatenated(true)},
       {"quantized::elu", by_floats("aten::elu", 1, 2, 3)},

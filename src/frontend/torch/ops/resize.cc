@@ -6,6 +6,7 @@
 #include "relay/inspect.h"
 #include "relay/make.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera::torch {
@@ -17,6 +18,33 @@ struct ResizeKind {
   std::string mode = "nearest", coordinates = "asymmetric", nearest = "floor";
   bool antialias = false;
 };
+
+/// Elements by the indices that PyTorch computes, in single precision: a last bit decides between two. Nothing where sizes are not
+/// known, or are multiples of the data's, which have no such cases.
+std::optional<Expr> picked_nearest(Operation& in, const ResizeKind& kind,
+                                   const std::optional<std::vector<int64_t>>& sizes,
+                                   const std::vector<double>& scales) {
+  Expr x = in[0];
+  if (!sizes) return std::nullopt;
+  bool is_multiple = true;
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    auto* extent = in.shape(x)[i + 2].as<IntImm>();
+    if (!extent || extent->value < 1) return std::nullopt;
+    is_multiple &= (*sizes)[i] % extent->value == 0 && (scales.empty() || scales[i] == std::floor(scales[i]));
+  }
+  if (is_multiple) return std::nullopt;
+  const float begin = kind.coordinates == "half_pixel" ? 0.5f : 0.0f;
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    const int64_t from = in.shape(x)[i + 2].as<IntImm>()->value, to = (*sizes)[i];
+    const float step =
+        scales.empty() ? static_cast<float>(from) / static_cast<float>(to) : static_cast<float>(1.0 / scales[i]);
+    std::vector<int64_t> indices;
+    for (int64_t k = 0; k < to; ++k)
+      indices.push_back(std::min(static_cast<int64_t>(std::floor((static_cast<float>(k) + begin) * step)), from - 1));
+    x = take(x, make_ints(indices), static_cast<int>(i) + 2);
+  }
+  return x;
+}
 
 /// Scales where the node gives them (they decide where samples lie), else sizes.
 Expr resized_by(Operation& in, const ResizeKind& kind) {
@@ -44,6 +72,8 @@ Expr resized_by(Operation& in, const ResizeKind& kind) {
                                       {"coordinate_transformation_mode", kind.coordinates},
                                       {"nearest_mode", kind.nearest},
                                       {"antialias", kind.antialias},
+                                      {"exclude_outside", kind.antialias},
+                                      {"cubic_coeff_a", kind.antialias ? -0.5 : -0.75},
                                       {"axes", axes}};
   Expr wanted;
   if (!size.is_absent()) {
@@ -60,6 +90,10 @@ Expr resized_by(Operation& in, const ResizeKind& kind) {
     }
     if (!extents.empty()) wanted = in.int_vector(Value::of(extents));
   }
+  if (kind.mode == "nearest" && wanted.defined())
+    if (std::optional<Expr> picked =
+            picked_nearest(in, kind, in.constant_ints(wanted), all_given ? scales : std::vector<double>()))
+      return *picked;
   // Where scales are given and sizes follow from them exactly, both say the same.
   bool is_exact = wanted.defined();
   if (std::optional<std::vector<int64_t>> sizes = wanted.defined() ? in.constant_ints(wanted) : std::nullopt;

@@ -148,10 +148,21 @@ def written_script(module: Any, input_infos: list[Any], writer: GraphWriter, par
         reader.values[inputs[0].debugName()] = _Attribute(reader, module, "")
         inputs = inputs[1:]
     bound, nodes = bind_inputs(inputs, input_infos, writer)
+    bind_defaults(module, inputs[len(input_infos) :], reader)
     body = reader.graph(graph, 1 if has_self else 0)
     body["inputs"] = bound
     body["nodes"] = nodes + body["nodes"]
     return writer.finished(body)
+
+
+def bind_defaults(module: Any, inputs: list[Any], reader: ScriptReader) -> None:
+    """Inputs that are not given are what the signature says, where it does."""
+    schema = getattr(getattr(module, "forward", module), "schema", None)
+    arguments = {argument.name: argument for argument in schema.arguments} if schema is not None else {}
+    for value in inputs:
+        argument = arguments.get(value.debugName().split(".")[0])
+        if argument is not None and argument.has_default_value():
+            reader.values[value.debugName()] = reader.value(argument.default_value, argument.name)
 
 
 def bind_inputs(
