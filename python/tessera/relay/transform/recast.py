@@ -41,7 +41,8 @@ class RecastMutator(ExprMutator):
             values = {name: call.attrs[name] for name in call.attrs.keys()}  # noqa: SIM118
             old = str(values["out_dtype"])
             values["out_dtype"] = self.out_dtype
-            return make_node(str(call.op.attrs_type_key), **values), old or InferTypeLocal(call).dtype
+            is_open = old in ("", "void")  # the type of the data
+            return make_node(str(call.op.attrs_type_key), **values), InferTypeLocal(call).dtype if is_open else old
         return call.attrs, InferTypeLocal(call).dtype
 
     def visit_call(self, call: Call) -> Any:

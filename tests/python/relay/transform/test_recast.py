@@ -50,3 +50,9 @@ def test_other_operators_and_tuples():
     found = recast(relay.Function([x, y], relay.concatenate([x, y], axis=0)), "float64", "float64", ops=["concatenate"])
     wanted = relay.cast(relay.concatenate([relay.cast(x, "float64"), relay.cast(y, "float64")], axis=0), "float32")
     tessera.ir.assert_structural_equal(found, relay.Function([x, y], wanted), map_free_vars=True)
+
+
+def test_convolutions_without_a_type_of_their_results_give_that_of_the_data():
+    mod, _ = relay.testing.resnet.get_workload(num_layers=18, image_shape=(3, 32, 32), num_classes=10)
+    found = relay.transform.InferType()(tessera.IRModule.from_expr(recast(mod["main"], "int8", "int32")))
+    assert found["main"].ret_type == relay.TensorType((1, 10), "float32")
