@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any, Callable
 
 from tessera import te, tir
+from tessera.target import Target
 from tessera.te import Tensor
 from tessera.tir.op import call_packed
 
@@ -50,6 +53,8 @@ def scanop(
     others = [extent for i, extent in enumerate(data.shape) if i != axis]
 
     out_type, extent = dtype or data.dtype, data.shape[axis]
+    target = Target.current(allow_none=True)
+    is_for_gpu = target is not None and "gpu" in target.keys
 
     def body(ins: Any, outs: Any) -> Any:
         builder = tir.ir_builder.create()
@@ -74,7 +79,22 @@ def scanop(
             with builder.for_range(0, others[len(rest)]) as i:
                 nest([*rest, i])
 
-        nest([])
+        def threads() -> None:
+            """A thread of a device for each line."""
+            thread = te.thread_axis("blockIdx.x")
+            count = functools.reduce(operator.mul, others, tir.const(1, "int32"))
+            builder.scope_attr(thread, "thread_extent", count)
+            at: Any = thread.var
+            rest: list[Any] = []
+            for length in reversed(others):
+                rest.insert(0, tir.indexmod(at, length))
+                at = tir.indexdiv(at, length)
+            line(rest)
+
+        if is_for_gpu:
+            threads()
+        else:
+            nest([])
         return builder.get()
 
     return te.extern([data.shape], [data], body, dtype=[dtype or data.dtype], name=op_name, tag=op_name)

@@ -62,6 +62,23 @@ def test_a_schedule_for_gpus_binds_all_stages(schedule, program):
     check(schedule, program, "opencl")
 
 
+@pytest.mark.parametrize("shape, axis", [((3, 5, 7), 1), ((3, 5, 7), None), ((9,), 0)])
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_a_scan_for_gpus_has_a_thread_for_each_line(shape, axis, exclusive):
+    data = np.random.default_rng(0).integers(1, 4, shape).astype("int32")
+    a = te.placeholder(shape, "int32", "a")
+    with tvm.target.Target("opencl", "llvm") as target:
+        out = topi.cuda.cumsum(a, axis, exclusive=exclusive)
+        func = tvm.build(topi.cuda.schedule_scan([out]), [a, out], target)
+    assert "__kernel" in func.imported_modules[0].get_source()
+    if not tvm.opencl(0).exist:
+        return
+    result = tvm.nd.empty([int(extent) for extent in out.shape], "int32", tvm.opencl(0))
+    func(tvm.nd.array(data, tvm.opencl(0)), result)
+    sums = np.cumsum(data, axis)
+    np.testing.assert_array_equal(result.numpy(), sums - data.reshape(sums.shape) if exclusive else sums)
+
+
 def test_element_wise_stages_are_put_into_their_readers():
     inputs, out, _ = element_wise()
     text = str(tvm.lower(topi.x86.schedule_injective([out]), [*inputs, out], simple_mode=True))

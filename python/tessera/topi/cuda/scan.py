@@ -76,4 +76,11 @@ def scan_thrust(
     return inclusive_scan(data, -1, output_dtype, binop)
 
 
-cumsum, cumprod = search.cumsum, search.cumprod
+def cumsum(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
+    """Cumulative sums along `axis`, or of the flattened tensor."""
+    return search.scanop(data, tir.generic.add, 0, "cumsum", axis, dtype, exclusive)
+
+
+def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
+    """Cumulative products along `axis`, or of the flattened tensor."""
+    return search.scanop(data, tir.generic.multiply, 1, "cumprod", axis, dtype, exclusive)
