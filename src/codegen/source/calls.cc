@@ -137,10 +137,39 @@ Lanes SourcePrinter::reinterpret_call(const Call* op) {
   DataType from = op->args[0].dtype(), to = op->dtype;
   if (to.is_handle()) return {"((void*)" + text(op->args[0]) + ")"};
   if (from.is_handle()) return {"((" + value_type(to) + ")" + text(op->args[0]) + ")"};
-  if (from.bits != to.bits || from.lanes != to.lanes)
+  if (from.bits == to.bits && from.lanes == to.lanes)
+    return each_lane(op, [&](const Lanes& a) { return bits_as(a[0], from.element(), to.element()); });
+  if (from.bits < 8 || to.bits < 8 || from.bits * from.lanes != to.bits * to.lanes)
     throw Error(NotImplementedError) << "reinterpret of " << from << " as " << to
-                                     << ": source is written for lanes of equal width";
-  return each_lane(op, [&](const Lanes& a) { return bits_as(a[0], from.element(), to.element()); });
+                                     << ": source is written for as many bits, in lanes of whole bytes";
+  return lanes_as(emit(op->args[0]), from.element(), to.element());
+}
+
+/// Four int8 as one int32, or one as four: the first lane is the lowest bits.
+Lanes SourcePrinter::lanes_as(const Lanes& lanes, DataType from, DataType to) {
+  const DataType narrow = DataType::UInt(std::min(from.bits, to.bits)),
+                 wide = DataType::UInt(std::max(from.bits, to.bits));
+  const size_t parts = static_cast<size_t>(wide.bits / narrow.bits);
+  const std::string in_wide = "(" + value_type(wide) + ")";
+  Lanes out;
+  if (to.bits > from.bits) {
+    for (size_t first = 0; first < lanes.size(); first += parts) {
+      std::string word;
+      for (size_t part = 0; part < parts; ++part) {
+        const std::string bits = narrowed(bits_as(lanes[first + part], from, narrow), narrow);
+        word += (part ? " | " : "") + ("(" + in_wide + bits) + " << " + std::to_string(part * narrow.bits) + ")";
+      }
+      out.push_back(bits_as("(" + word + ")", wide, to));
+    }
+    return out;
+  }
+  for (const std::string& lane : lanes) {
+    const std::string word = atom(bits_as(lane, from, wide), wide);
+    for (size_t part = 0; part < parts; ++part)
+      out.push_back(
+          bits_as(narrowed("(" + word + " >> " + std::to_string(part * narrow.bits) + ")", narrow), narrow, to));
+  }
+  return out;
 }
 
 Lanes SourcePrinter::is_null(const Call* op) { return {"(" + text(op->args[0]) + " == 0)"}; }

@@ -113,6 +113,7 @@ class SourcePrinter {
   Lanes no_value(const Call* op);
   Lanes undefined(const Call* op);
   Lanes reinterpret_call(const Call* op);
+  Lanes lanes_as(const Lanes& lanes, DataType from, DataType to);
   Lanes is_null(const Call* op);
   Lanes is_nan(const Call* op);
   Lanes large_uint(const Call* op);

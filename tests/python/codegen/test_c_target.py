@@ -345,3 +345,29 @@ def test_zeros_follow_the_numbers_of_a_constant(target, tmp_path):
     tessera.runtime.load_module(path)["func"](out)
     assert list(out.numpy()) == [7, 9, 0, 0, 0, 0]
     assert target == "llvm" or "words[6]" in tessera.build(func, target=target).get_source()
+
+
+def reinterpreted(narrow, wide, lanes):
+    """A in words, and those words back in lanes."""
+    builder = tir.ir_builder.create()
+    a = tir.decl_buffer((4 * lanes,), narrow, name="A")
+    b, c = tir.decl_buffer((4,), wide, name="B"), tir.decl_buffer((4 * lanes,), narrow, name="C")
+    with builder.for_range(0, 4, name="i") as i:
+        word = tir.call_intrin(wide, "tir.reinterpret", a.vload([i * lanes], f"{narrow}x{lanes}"))
+        builder.emit(b.vstore([i], word))
+        parts = tir.call_intrin(f"{narrow}x{lanes}", "tir.reinterpret", b.vload([i], wide))
+        builder.emit(c.vstore([i * lanes], parts))
+    return tir.PrimFunc([a, b, c], builder.get()).with_attr("global_symbol", "f")
+
+
+@pytest.mark.parametrize("target", ["llvm", "c"])
+@pytest.mark.parametrize("narrow, wide", [("int8", "int32"), ("uint8", "int32"), ("int16", "uint64"), ("int8", "int64")])
+def test_lanes_are_reinterpreted_as_a_wider_word_and_back(narrow, wide, target, tmp_path):
+    lanes = np.dtype(wide).itemsize // np.dtype(narrow).itemsize
+    path = str(tmp_path / "lib.so")
+    tessera.build(reinterpreted(narrow, wide, lanes), target=target, name="f").export_library(path)
+    given = samples(narrow, 4 * lanes, 3)
+    words, parts = tessera.nd.array(np.zeros(4, wide)), tessera.nd.array(np.zeros(4 * lanes, narrow))
+    tessera.runtime.load_module(path)["f"](tessera.nd.array(given), words, parts)
+    np.testing.assert_array_equal(words.numpy(), given.view(wide))
+    np.testing.assert_array_equal(parts.numpy(), given)
