@@ -221,6 +221,7 @@ class ProgramRunner:
         raise NotImplementedError
 
 
+_BATCHES_BUILT = 8  # at once
 _candidates = itertools.count(1)
 
 
@@ -485,14 +486,19 @@ class ProgramMeasurer:
         self.has_valid: set[str] = set()
 
     def measure(self, task: Any, policy: Any, inputs: Any, batch_size: int = -1) -> list[MeasureResult]:
-        """The results of all inputs, a few at a time so that an interrupt loses little."""
+        """The results of all inputs, a few at a time so that an interrupt loses little. More are built at once: while the last of them,
+        which may take a hundred times as long as others, is built, only one core has work."""
         if batch_size < 0:
             batch_size = getattr(self.builder, "n_parallel", 1) * 2
         results: list[MeasureResult] = []
         key = str(task.workload_key)
+        built: list[Any] = []
         for first in range(0, len(inputs), batch_size):
             batch = list(inputs[first : first + batch_size])
-            measured = self.runner.run(batch, self.builder.build(batch, self.verbose), self.verbose)
+            if not built:
+                built = list(self.builder.build(inputs[first : first + _BATCHES_BUILT * batch_size], self.verbose))
+            measured = self.runner.run(batch, built[: len(batch)], self.verbose)
+            built = built[len(batch) :]
             for inp, result in zip(batch, measured):
                 self._note(task, key, inp, result)
             for callback in self.callbacks:

@@ -16,6 +16,8 @@ __all__ = ["Tuner"]
 
 logger = logging.getLogger("autotvm")
 
+_BATCHES_BUILT = 4  # at once: while the last candidate, which may take a hundred times as long as others, is built, only one core has work
+
 
 class Tuner:
     """Asks for configurations of a task and keeps the best."""
@@ -52,18 +54,24 @@ class Tuner:
     ) -> None:
         """Measures `n_trial` configurations, or fewer: it stops `early_stopping` trials after the best one."""
         del si_prefix
-        measure_batch = create_measure_batch(self.task, measure_option)
+        create_measure_batch(self.task, measure_option)  # says what it is about
+        builder, runner = measure_option["builder"], measure_option["runner"]
         n_trial = min(n_trial, len(self.task.config_space))
-        batch_size = max(getattr(measure_batch, "n_parallel", None) or 8, 1)
+        batch_size = max(builder.n_parallel or 8, 1)
         self.n_trial, self.early_stopping = n_trial, early_stopping
         limit = early_stopping if early_stopping is not None else 1e9
         was_tuning, GLOBAL_SCOPE.in_tuning = GLOBAL_SCOPE.in_tuning, True
         done = errors = 0
+        waiting: list[tuple[MeasureInput, Any]] = []  # with what was built
         try:
-            while done < n_trial and self.has_next():
-                configs = self.next_batch(min(batch_size, n_trial - done))
-                inputs = [MeasureInput(self.task.target, self.task, config) for config in configs]
-                results = measure_batch(inputs)
+            while waiting or (done < n_trial and self.has_next()):
+                if not waiting:
+                    configs = self.next_batch(min(_BATCHES_BUILT * batch_size, n_trial - done))
+                    inputs = [MeasureInput(self.task.target, self.task, config) for config in configs]
+                    waiting = list(zip(inputs, builder.build(inputs)))
+                batch, waiting = waiting[:batch_size], waiting[batch_size:]
+                inputs = [inp for inp, _ in batch]
+                results = runner.run(inputs, [built for _, built in batch])
                 for number, (inp, result) in enumerate(zip(inputs, results)):
                     errors = 0 if result.error_no == 0 else errors + 1
                     flops = self.task.flop / np.mean(result.costs) if result.error_no == 0 else 0.0

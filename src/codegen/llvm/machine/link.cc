@@ -2,11 +2,13 @@
 
 #include <lld/Common/CommonLinkerContext.h>
 #include <lld/Common/Driver.h>
+#include <llvm/BinaryFormat/ELF.h>
 #include <llvm/BinaryFormat/Magic.h>
 #include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 
 #include "codegen/llvm/pch.h"
@@ -51,6 +53,37 @@ void run_linker(const std::vector<std::string>& words) {
   if (result.retCode != 0) throw Error(RuntimeError) << "linking failed: " << said;
 }
 
+std::string contents(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+/// What an ELF header says of the machine, its byte order and its calling convention.
+std::string machine_of(const std::string& object) {
+  const std::string header = contents(object).substr(0, sizeof(llvm::ELF::Elf64_Ehdr));
+  constexpr size_t kClass = 4, kMachine = 18, kFlags32 = 36, kFlags64 = 48;
+  if (header.size() < kFlags64 + 4) return header;
+  const size_t flags = header[kClass] == llvm::ELF::ELFCLASS64 ? kFlags64 : kFlags32;
+  return header.substr(kClass, 2) + header.substr(kMachine, 2) + header.substr(flags, 4);
+}
+
+/// A library of a name, for a linker that asks a file for it, and nothing that is looked for in it: what it defines, the objects define
+/// themselves. Made once for each machine.
+std::string stand_in(const std::string& name, const std::string& object, const TemporaryFolder& folder) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> made;
+  std::lock_guard lock(mutex);
+  const std::string file = folder.file(name);
+  auto [it, is_new] = made.try_emplace(name + "\n" + machine_of(object));
+  if (is_new || it->second.empty()) {
+    run_linker({"-shared", "--build-id=none", "-soname", name, "-o", file, object});
+    it->second = contents(file);
+  } else {
+    write_whole_file(file, it->second);
+  }
+  return file;
+}
+
 }  // namespace
 
 std::string merge_objects(const std::vector<std::string>& objects) {
@@ -62,8 +95,7 @@ std::string merge_objects(const std::vector<std::string>& objects) {
     write_whole_file(words.back(), objects[i]);
   }
   run_linker(words);
-  std::ifstream file(words[2], std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return contents(words[2]);
 }
 
 std::string link_device_code(const std::string& object) {
@@ -87,13 +119,7 @@ void link_shared(const std::vector<std::string>& files, const std::string& outpu
   TemporaryFolder folder;
   std::vector<std::string> words{"-shared", "--build-id=none", "-o", output};
   words.insert(words.end(), files.begin(), files.end());
-  for (const std::string& name : needed) {
-    // The linker asks for a file to learn a library's name from. This one has that name and nothing that is looked for
-    // in it: what it defines, the objects define themselves.
-    std::string stand_in = folder.file(name);
-    run_linker({"-shared", "--build-id=none", "-soname", name, "-o", stand_in, files.at(0)});
-    words.push_back(stand_in);
-  }
+  for (const std::string& name : needed) words.push_back(stand_in(name, files.at(0), folder));
   if (!blob.empty()) {
     std::string symbol = "_binary_" + blob + "_start";  // as linkers name the bytes of a file
     for (char& c : symbol)

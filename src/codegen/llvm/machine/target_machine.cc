@@ -3,6 +3,7 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
@@ -17,6 +18,17 @@ namespace tessera::codegen {
 namespace {
 
 void on_fatal_error(void*, const char* reason, bool) { throw Error(InternalError) << "LLVM gave up: " << reason; }
+
+/// From so many loads and stores of a block on, the scheduler before register allocation relates only half of them to each other (LLVM
+/// has 1000): the time that takes grows with the square. Kernels of our rules have shorter blocks; candidates of searches, unrolled at
+/// random, do not.
+constexpr unsigned kHugeBlock = 200;
+
+void set_options() {
+  llvm::StringMap<llvm::cl::Option*>& options = llvm::cl::getRegisteredOptions();
+  if (auto it = options.find("dag-maps-huge-region"); it != options.end())
+    static_cast<llvm::cl::opt<unsigned>*>(it->second)->setValue(kHugeBlock);
+}
 
 std::string find_host_features() {
   std::vector<std::string> on;
@@ -124,6 +136,7 @@ void initialize_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
     llvm::install_fatal_error_handler(on_fatal_error);
+    set_options();
     for (auto initialize :
          {LLVMInitializeX86TargetInfo,    LLVMInitializeX86Target,       LLVMInitializeX86TargetMC,
           LLVMInitializeX86AsmPrinter,    LLVMInitializeX86AsmParser,    LLVMInitializeAArch64TargetInfo,
