@@ -15,7 +15,7 @@ from ...ir import IRModule, Op
 from ...target import Target
 from ..record import encode, load_from_file
 from ..task import args_to_workload, serialize_args
-from ..task.relay_integration import workloads_of_call
+from ..task.workloads import workloads_of_call
 
 __all__ = ["BaseGraphTuner", "Node"]
 

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..._ffi.registry import get_global_func
+from ...driver import lower
 from ...ir.transform import PassContext
 from ...target import Target
+from ...tir.analysis import verify_gpu_code
 
-__all__ = ["Built", "Form", "TookTooLong", "build_candidates", "call_within"]
+__all__ = ["Built", "Form", "TookTooLong", "build_candidates", "call_within", "why_no_gpu_runs"]
 
 
 class Form(enum.IntEnum):
@@ -39,6 +41,27 @@ def build_candidates(
     build = get_global_func("tune.BuildCandidates")
     found = build(int(form), list(candidates), paths, target, threads or 0, float(timeout or 0))
     return [Built(int(error), str(message), float(seconds)) for error, message, seconds in found]
+
+
+_GPU_LIMITS = {  # of all GPUs of today, where the target says no others
+    "max_threads_per_block": "max_num_threads",
+    "max_shared_memory_per_block": "max_shared_memory_per_block",
+}
+
+
+def why_no_gpu_runs(schedule: Any, args: Any, target: Any) -> str:
+    """What a schedule for a GPU asks for that the target has not; "" where it has all, and for CPUs."""
+    if "gpu" not in [str(key) for key in target.keys]:
+        return ""
+    limits = {"max_threads_per_block": 1024, "max_shared_memory_per_block": 48 << 10}
+    for name, attribute in _GPU_LIMITS.items():
+        limits[name] = int(target.attrs.get(attribute, limits[name]))
+    limits |= {"max_thread_x": 1024, "max_thread_y": 1024, "max_thread_z": 64}
+    with target:
+        lowered = lower(schedule, args)
+    if all(verify_gpu_code(function, limits) for function in lowered.functions.values()):
+        return ""
+    return "it takes more than a GPU has: " + ", ".join(f"{name} {most}" for name, most in limits.items())
 
 
 class TookTooLong(Exception):

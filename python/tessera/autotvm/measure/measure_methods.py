@@ -17,7 +17,7 @@ from ...driver import build as build_module
 from ...driver import lower
 from ...runtime import ShapeTuple
 from ..task.space import InstantiationError
-from .build import Built, Form, TookTooLong, build_candidates, call_within
+from .build import Built, Form, TookTooLong, build_candidates, call_within, why_no_gpu_runs
 from .measure import Builder, MeasureErrorNo, MeasureResult, Runner
 
 __all__ = ["BuildResult", "LocalBuilder", "LocalRunner", "RPCRunner", "request_remote"]
@@ -73,6 +73,8 @@ class LocalBuilder(Builder):
             try:
                 with inp.target:
                     schedule, args = call_within(self.timeout, inp.task.instantiate, inp.config)
+                if why := why_no_gpu_runs(schedule, args, inp.target):
+                    raise InstantiationError(why)
                 info = tuple((tuple(int(extent) for extent in arg.shape), arg.dtype) for arg in args)
             except InstantiationError as error:
                 results[i] = _failure(MeasureErrorNo.INSTANTIATION_ERROR, error)

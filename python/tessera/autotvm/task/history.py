@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from ..._ffi.registry import get_global_func
 from .dispatcher import ApplyGraphBest, ApplyHistoryBest, DispatchContext
-from .relay_integration import workloads_of_call
 from .task import args_to_workload
+from .workloads import workloads_of_call
 
 __all__ = ["PlannedKernel", "context_with_records", "planned_kernels", "plans_of_context"]
 
