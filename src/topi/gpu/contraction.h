@@ -83,6 +83,7 @@ struct GemmPlanNode : Object {
   int32_t a_lanes = 1, b_lanes = 1;  // of the accesses that copy
   int32_t blocks = 1;                // that a multiprocessor has registers for
   bool stores_wide = false;          // matrix units: results go through shared memory, to be stored by 16 bytes
+  int32_t parts = 1;                 // of k, for blocks of their own: a second kernel adds up what they found
   bool turns = false;                // threads: tiles of factors that lie along k lie along the rows in shared memory
   static constexpr NodeInfo info{"topi.gpu.GemmPlan", &Object::info};
   static void fields(auto f) {
@@ -99,6 +100,7 @@ struct GemmPlanNode : Object {
     f("b_lanes", &GemmPlanNode::b_lanes);
     f("blocks", &GemmPlanNode::blocks);
     f("stores_wide", &GemmPlanNode::stores_wide);
+    f("parts", &GemmPlanNode::parts);
     f("turns", &GemmPlanNode::turns);
   }
   int64_t threads() const {

@@ -24,13 +24,14 @@ constexpr double kFewStages = 1.04;  // where copies are one tile ahead only
 constexpr double kReadCycles =
     1;  // of a multiprocessor, for each read of a warp of 4 bytes a thread; of 16 bytes twice as many
 constexpr double kBarrierCycles = 40, kFillCycles = 1200;  // until the first tiles are there
+constexpr double kKernelCycles = 2500;                     // of one more kernel
 
 struct TileShape {
   int32_t m, n, part_m, part_n;
 };
 constexpr TileShape kThreadTiles[] = {
-    {128, 128, 8, 8}, {128, 64, 8, 8}, {64, 128, 8, 8}, {64, 64, 8, 4}, {64, 64, 4, 4},
-    {64, 32, 4, 4},   {32, 64, 4, 4},  {32, 32, 4, 4},  {32, 32, 2, 2},
+    {128, 128, 8, 16}, {128, 128, 8, 8}, {128, 64, 8, 8}, {64, 128, 8, 8}, {64, 64, 8, 4},
+    {64, 64, 4, 4},    {64, 32, 4, 4},   {32, 64, 4, 4},  {32, 32, 4, 4},  {32, 32, 2, 2},
 };
 constexpr TileShape kMatrixTiles[] = {
     {128, 256, 64, 64}, {256, 128, 64, 64}, {128, 128, 64, 64}, {128, 128, 64, 32}, {128, 64, 64, 32},
@@ -50,7 +51,7 @@ bool has_matrix_type(const GpuContraction& c) {
 int64_t registers_of(const GpuContraction& c, const GemmPlanNode& plan) {
   const int64_t sums = int64_t{plan.part_m} * plan.part_n, sides = plan.part_m + plan.part_n;
   if (plan.by_matrix_units) return sums / 32 + 2 * sides * kMatrixStepBytes / 4 / 32 + 48;
-  if (reads_ahead(c, make(GemmPlanNode(plan)))) return (sums + 2 * sides) * c.sum.bytes() / 4 + 32;
+  if (reads_ahead(c, make(GemmPlanNode(plan)))) return (sums + 2 * sides) * c.sum.bytes() / 4 + (sums > 64 ? 40 : 32);
   // sums, four elements of each column, addresses, and what is read ahead: with fewer, compilers read late
   const int64_t tight = sums * c.sum.bytes() / 4 + plan.part_n * c.a.dtype.bytes() + 64;
   return plan.blocks > 1 ? tight : tight + plan.part_m * c.a.dtype.bytes() + 32;
@@ -84,10 +85,30 @@ void set_copies(const GpuContraction& c, const GpuMachine& machine, GemmPlanNode
   }
 }
 
+/// Tiles along m that follow each other: as many in each group where they can be, so that indices are divided by constants.
+int32_t group_of(const GpuContraction& c, const GemmPlanNode& plan) {
+  constexpr int32_t kGroup = 8, kMin = 5, kMax = 12;
+  if (c.m.known < 0) return kGroup;
+  const int64_t down = ceil_div(c.m.known, plan.tile_m);
+  if (down <= kMax) return static_cast<int32_t>(down);
+  for (int32_t by = 0; kGroup + by <= kMax; ++by)
+    for (int32_t group : {kGroup + by, kGroup - by})
+      if (group >= kMin && down % group == 0) return group;
+  return kGroup;
+}
+
 /// Copies of a thread for one tile of both factors.
 int64_t copies_of_thread(const GemmPlanNode& plan) {
   auto copies = [&](int64_t rows, int64_t lanes) { return ceil_div(rows * plan.tile_k, plan.threads() * lanes); };
   return copies(plan.tile_m, plan.a_lanes) + copies(plan.tile_n, plan.b_lanes);
+}
+
+/// Parts of k of as many tiles each, by multiply-adds of threads.
+bool may_divide_k(const GpuContraction& c, const GemmPlanNode& plan) {
+  constexpr int64_t kMaxParts = 64;
+  if (c.is_dynamic() || plan.by_matrix_units || plan.parts > kMaxParts) return false;
+  const int64_t results = c.batch.known * c.m.known * c.n.known;
+  return ceil_div(c.k.known, plan.tile_k) % plan.parts == 0 && results <= INT32_MAX / plan.parts;
 }
 
 bool fits(const GpuContraction& c, const GemmPlan& plan, const GpuMachine& machine) {
@@ -95,7 +116,7 @@ bool fits(const GpuContraction& c, const GemmPlan& plan, const GpuMachine& machi
     return std::all_of(all.begin(), all.end(), [](int64_t n) { return n > 0; });
   };
   if (!is_positive({plan->tile_m, plan->tile_n, plan->tile_k, plan->stages, plan->part_m, plan->part_n, plan->group,
-                    plan->a_lanes, plan->b_lanes, plan->blocks}) ||
+                    plan->a_lanes, plan->b_lanes, plan->blocks, plan->parts}) ||
       plan->tile_m > 512 || plan->tile_n > 512 || plan->tile_k > 512 || plan->stages > 16 || plan->blocks > 16)
     return false;
   if (plan->tile_m % plan->part_m != 0 || plan->tile_n % plan->part_n != 0 || c.a.dtype != c.b.dtype) return false;
@@ -111,6 +132,7 @@ bool fits(const GpuContraction& c, const GemmPlan& plan, const GpuMachine& machi
     return false;
   if (plan->copies_async && (!machine->has_matrix_units || !c.a.flat || !c.b.flat || c.is_dynamic())) return false;
   if (plan->stages > 1 && !machine->has_matrix_units) return false;
+  if (plan->parts > 1 && !may_divide_k(c, *plan.get())) return false;
   const int64_t shared = gemm_shared_bytes(c, plan);
   if (shared > machine->dynamic_shared_bytes) return false;
   if (plan->turns && (plan->by_matrix_units || !plan->copies_async)) return false;
@@ -128,7 +150,7 @@ bool fits(const GpuContraction& c, const GemmPlan& plan, const GpuMachine& machi
 double gemm_cost(const GpuContraction& c, const GemmPlan& plan, const GpuMachine& machine) {
   const int64_t m = known_or(c.m.known, kGuessedSide), n = known_or(c.n.known, kGuessedSide),
                 k = known_or(c.k.known, kGuessedDepth), batch = known_or(c.batch.known, 1);
-  const int64_t tiles = batch * ceil_div(m, plan->tile_m) * ceil_div(n, plan->tile_n);
+  const int64_t tiles = batch * ceil_div(m, plan->tile_m) * ceil_div(n, plan->tile_n) * plan->parts;
   const double bytes = c.a.dtype.bytes(), area = double(plan->tile_m) * plan->tile_n;
   const double warps = static_cast<double>(ceil_div(plan->threads(), 32));
   const int64_t at_once = std::max<int64_t>(1, blocks_at_once(c, plan, machine));
@@ -145,26 +167,37 @@ double gemm_cost(const GpuContraction& c, const GemmPlan& plan, const GpuMachine
   if (!plan->by_matrix_units && !reads_ahead(c, plan)) each *= kReadsLate;
   if (!plan->by_matrix_units && plan->stages == 2) each *= kFewStages;
   // few warps do not hide what one of them waits for
-  const double busy =
-      std::min(1.0, (warps * static_cast<double>(std::min(at_once, ceil_div(tiles, machine->multiprocessors)))) / 8);
-  // what is read ahead covers a barrier
-  const double barriers =
-      reads_ahead(c, plan)
-          ? 0
-          : kBarrierCycles / (plan->tile_k * static_cast<double>(at_once) * (plan->stages > 1 ? 1 : 0.25));
-  const double waves = static_cast<double>(ceil_div(tiles, machine->multiprocessors));
   const double stores = area * c.dtype.bytes() / kCacheBytesPerCycle;
-  return waves * (static_cast<double>(k) * (each / (0.4 + 0.6 * busy) + barriers) +
-                  (kFillCycles + stores) / static_cast<double>(at_once));
+  const double depth = static_cast<double>(k) / plan->parts;
+  // partial sums are written and read, by a kernel of its own
+  const double moved = static_cast<double>(batch * m * n) * plan->parts * c.sum.bytes() * 2 / machine->multiprocessors,
+               adding = plan->parts > 1 ? kKernelCycles + moved / kCacheBytesPerCycle : 0;
+  /// Of `blocks` tiles at once on a multiprocessor, for each of them.
+  auto of_tile = [&](int64_t blocks) {
+    const auto count = static_cast<double>(blocks);
+    const double busy = std::min(1.0, warps * count / 8);
+    // what is read ahead covers a barrier
+    const double barriers =
+        reads_ahead(c, plan) ? 0 : kBarrierCycles / (plan->tile_k * count * (plan->stages > 1 ? 1 : 0.25));
+    return depth * (each / (0.4 + 0.6 * busy) + barriers) + (kFillCycles + stores) / count;
+  };
+  if (plan->by_matrix_units) {
+    const int64_t waves = ceil_div(tiles, machine->multiprocessors);
+    return static_cast<double>(waves) * of_tile(std::min(at_once, waves));
+  }
+  // whole rounds, and one of fewer tiles
+  const int64_t round = at_once * machine->multiprocessors, rest = ceil_div(tiles % round, machine->multiprocessors);
+  auto together = [&](int64_t blocks) { return static_cast<double>(blocks) * of_tile(blocks); };
+  return static_cast<double>(tiles / round) * together(at_once) + (rest > 0 ? together(rest) : 0) + adding;
 }
 
 namespace {
 
-/// Turned tiles are copied by 4 bytes. Measured on an H200 (matmuls of whole models in float32): 128 x 128 gain 10 % where no row is beyond
-/// the last, 128 x 64 lose 25 to 49 %, 32 x 32 some 12 %.
+/// Turned tiles are copied by 4 bytes: of large parts there are few copies for each multiply-add. Rows beyond the last would each have a
+/// condition.
 bool pays_to_turn(const GpuContraction& c, const TileShape& tile) {
-  constexpr int32_t kSide = 128;
-  return tile.m >= kSide && tile.n >= kSide && c.m.known > 0 && c.m.known % tile.m == 0;
+  constexpr int32_t kPart = 8;
+  return tile.part_m >= kPart && tile.part_n >= kPart && c.m.known >= tile.m;
 }
 
 }  // namespace
@@ -174,11 +207,19 @@ GemmPlan plan_gemm(const GpuContraction& c, const GpuMachine& machine) {
   if (is_short(c.m) || is_short(c.n) || c.a.dtype != c.b.dtype) return nullptr;
   GemmPlan best;
   Cheapest cheapest;
+  auto consider_one = [&](const GemmPlanNode& plan) {
+    GemmPlan made = make(GemmPlanNode(plan));
+    if (fits(c, made, machine) && cheapest.is_better(gemm_cost(c, made, machine))) best = made;
+  };
   auto consider = [&](GemmPlanNode plan) {
     set_copies(c, machine, &plan);
+    plan.group = group_of(c, plan);
     if (!plan.by_matrix_units && copies_of_thread(plan) > kMaxCopies) return;
-    GemmPlan made = make(std::move(plan));
-    if (fits(c, made, machine) && cheapest.is_better(gemm_cost(c, made, machine))) best = made;
+    consider_one(plan);
+    const int64_t tiles = known_or(c.batch.known, 1) * ceil_div(known_or(c.m.known, kGuessedSide), plan.tile_m) *
+                          ceil_div(known_or(c.n.known, kGuessedSide), plan.tile_n);
+    for (plan.parts = 2; plan.copies_async && tiles * plan.parts <= 2 * machine->multiprocessors; ++plan.parts)
+      consider_one(plan);
   };
   if (machine->has_matrix_units && has_matrix_type(c)) {
     const int32_t step = static_cast<int32_t>(kMatrixStepBytes / c.a.dtype.bytes());

@@ -125,18 +125,20 @@ Stmt SharedStages::prepare_tile(const SharedTile& tile, const PrimExpr& thread, 
 }
 
 PrimExpr SharedStages::tiles_along_k() const {
-  return floordiv(contraction_.k.extent() + number(plan_->tile_k - 1), number(plan_->tile_k));
+  return floordiv(contraction_.k.extent() + number(plan_->tile_k - 1), number(plan_->tile_k * plan_->parts));
 }
 
-Stmt SharedStages::copy(const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column,
-                        const PrimExpr& tile_k, const PrimExpr& stage) const {
-  const PrimExpr first_k = tile_k * number(plan_->tile_k), start = stage * number(stage_elements());
-  return sequence(
-      {copy_tile(a, thread, batch, row, first_k, start), copy_tile(b, thread, batch, column, first_k, start)});
+Stmt SharedStages::copy(const TilePosition& position, const PrimExpr& tile_k, const PrimExpr& start, Part part) const {
+  const PrimExpr first_k = (first_tile + tile_k) * number(plan_->tile_k);
+  const int64_t of_a = copies_of(a), from = part.part * copies() / part.parts,
+                to = (part.part + 1) * copies() / part.parts;
+  return sequence({copy_tile(a, position, position.row, first_k, start, std::min(from, of_a), std::min(to, of_a)),
+                   copy_tile(b, position, position.column, first_k, start, std::max(from - of_a, int64_t{0}),
+                             std::max(to - of_a, int64_t{0}))});
 }
 
-Stmt SharedStages::copy_tile(const SharedTile& tile, const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row,
-                             const PrimExpr& first_k, const PrimExpr& start) const {
+Stmt SharedStages::copy_tile(const SharedTile& tile, const TilePosition& position, const PrimExpr& row,
+                             const PrimExpr& first_k, const PrimExpr& start, int64_t from, int64_t to) const {
   const int64_t threads = plan_->threads(), lanes = tile.lanes, in_line = tile.line() / lanes;
   const int64_t accesses = tile.lines() * in_line;
   const GemmOperand& operand = *tile.operand;
@@ -151,12 +153,12 @@ Stmt SharedStages::copy_tile(const SharedTile& tile, const PrimExpr& thread, con
     const PrimExpr my_row = row + (tile.along_k ? line : offset), k = first_k + (tile.along_k ? offset : line);
     const PrimExpr rows = tile.axes->extent(), depth = contraction_.k.extent();
     PrimExpr is_inside = bool_imm(true);
-    if (tile.axes->known < 0 || tile.axes->known % tile.rows != 0) is_inside = my_row < rows;
+    if (last_tile(contraction_, plan_, &tile == &b).is_guarded) is_inside = my_row < rows;
     if (contraction_.k.known < 0 || contraction_.k.known % tile.depth != 0)
       is_inside = logical_and(is_inside, k < depth);
     Numbers at;
     const bool is_flat = operand.flat && (lanes > 1 || plan_->copies_async);
-    set_digits(contraction_.batch, batch, &at);
+    set_digits(contraction_.batch, position.batch, &at);
     if (is_flat && operand.is_linear_in_k) set_linear(contraction_.k, k, &at);
     else set_digits(contraction_.k, k, &at);
     if (is_flat && operand.is_linear_in_row) set_linear(*tile.axes, my_row, &at);
@@ -187,8 +189,9 @@ Stmt SharedStages::copy_tile(const SharedTile& tile, const PrimExpr& thread, con
       return store_to(memory, to + lane, value);
     });
   };
-  return unrolled_loop("access", copies_of(tile), [&](const PrimExpr& i) {
-    const PrimExpr number_of = i * number(threads) + thread;
+  if (from == to) return make_nop();
+  return unrolled_loop("access", to - from, [&](const PrimExpr& of_part) {
+    const PrimExpr i = of_part + number(from), number_of = i * number(threads) + position.thread;
     return guarded(accesses % threads == 0 ? PrimExpr(bool_imm(true)) : number_of < number(accesses),
                    access(i, number_of));
   });
@@ -209,15 +212,30 @@ Stmt at_gemm_tile(const PrimExpr& index, const PrimExpr& down, const PrimExpr& a
   return make(LetStmt{.var = matrix, .value = batch, .body = out});
 }
 
+LastTile last_tile(const GpuContraction& contraction, const GemmPlan& plan, bool of_columns) {
+  constexpr int64_t kMaxLanes = 16;  // of an access
+  const GemmAxes& axes = of_columns ? contraction.n : contraction.m;
+  const int64_t size = of_columns ? plan->tile_n : plan->tile_m, beyond = axes.known - size;
+  if (axes.known > 0 && axes.known % size == 0) return {};
+  const bool is_any_row = !of_columns && contraction.a.lies_along_k();
+  const bool begins_earlier = axes.known > 0 && beyond > 0 && (is_any_row || beyond % kMaxLanes == 0);
+  return {.is_guarded = !begins_earlier, .begins_earlier = begins_earlier};
+}
+
 Stmt each_gemm_tile(const GpuContraction& contraction, const GemmPlan& plan,
                     const std::function<Stmt(const PrimExpr&, const PrimExpr&, const PrimExpr&)>& body) {
   auto tiles = [](const PrimExpr& extent, int64_t size) { return floordiv(extent + number(size - 1), number(size)); };
   const PrimExpr down = tiles(contraction.m.extent(), plan->tile_m),
                  across = tiles(contraction.n.extent(), plan->tile_n);
+  auto begin = [&](const PrimExpr& tile, bool of_columns) {
+    const int64_t size = of_columns ? plan->tile_n : plan->tile_m;
+    if (!last_tile(contraction, plan, of_columns).begins_earlier) return tile * number(size);
+    return min(tile * number(size), number((of_columns ? contraction.n : contraction.m).known - size));
+  };
   return thread_loop("blockIdx.x", contraction.batch.extent() * down * across, [&](const PrimExpr& block) {
     return at_gemm_tile(block, down, across, plan->group, !contraction.batch.vars.empty(),
                         [&](const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column) {
-                          return body(batch, row * number(plan->tile_m), column * number(plan->tile_n));
+                          return body(batch, begin(row, false), begin(column, true));
                         });
   });
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Tiles of the factors of a contraction in shared memory: where elements are, and who copies them.
 
+#include "topi/cpu/number.h"
 #include "topi/gpu/contraction.h"
 
 namespace tessera::topi {
@@ -40,7 +41,8 @@ class SharedStages {
   SharedStages(const GpuContraction& contraction, const GemmPlan& plan);
 
   SharedTile a, b;
-  Buffer memory;  // of all stages
+  Buffer memory;                    // of all stages
+  PrimExpr first_tile = number(0);  // along k, of this block of threads
 
   /// All memory of the stages and their copies.
   std::vector<Buffer> buffers() const;
@@ -48,20 +50,39 @@ class SharedStages {
   Stmt prepare(const PrimExpr& thread, const PrimExpr& row, const PrimExpr& column) const;
 
   int64_t stage_elements() const { return a.elements() + b.elements(); }
-  /// What thread `thread` copies: of tiles `tile_k` along k into a stage. `row` and `column` are the first of the tile.
-  Stmt copy(const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column,
-            const PrimExpr& tile_k, const PrimExpr& stage) const;
+  /// Where tiles of this block of threads begin: rows of A, columns of B.
+  struct TilePosition {
+    PrimExpr thread, batch, row, column;
+  };
+  /// Some of the copies of a thread: those of part `part` of `parts`, as many in each as can be.
+  struct Part {
+    int64_t part, parts;
+  };
+  /// What the thread copies of tiles `tile_k` along k to a stage, whose first element is `start`.
+  Stmt copy(const TilePosition& position, const PrimExpr& tile_k, const PrimExpr& start,
+            Part part = {.part = 0, .parts = 1}) const;
+  /// Of a thread, for one stage.
+  int64_t copies() const { return copies_of(a) + copies_of(b); }
+  /// Of a part of k.
   PrimExpr tiles_along_k() const;
 
  private:
-  Stmt copy_tile(const SharedTile& tile, const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row,
-                 const PrimExpr& first_k, const PrimExpr& start) const;
+  /// Copies `from` to `to` of the thread.
+  Stmt copy_tile(const SharedTile& tile, const TilePosition& position, const PrimExpr& row, const PrimExpr& first_k,
+                 const PrimExpr& start, int64_t from, int64_t to) const;
   Stmt prepare_tile(const SharedTile& tile, const PrimExpr& thread, const PrimExpr& row) const;
   int64_t copies_of(const SharedTile& tile) const;
 
   const GpuContraction& contraction_;
   const GemmPlan& plan_;
 };
+
+/// What becomes of the last tile along the rows of C, or along its columns, where tiles do not divide them. It begins earlier and is whole
+/// where all accesses may begin there: what two tiles compute is the same, and both store it. Else what is beyond the edge is left out.
+struct LastTile {
+  bool is_guarded = false, begins_earlier = false;
+};
+LastTile last_tile(const GpuContraction& contraction, const GemmPlan& plan, bool of_columns);
 
 /// Tile `tile` of `down` x `across` of each batch: body(batch, tile along m, tile along n). `group` tiles along m follow each other.
 Stmt at_gemm_tile(const PrimExpr& tile, const PrimExpr& down, const PrimExpr& across, int64_t group, bool has_batch,
@@ -83,6 +104,8 @@ bool reads_ahead(const GpuContraction& contraction, const GemmPlan& plan);
 int64_t gemm_shared_bytes(const GpuContraction& contraction, const GemmPlan& plan);
 
 // ---- the two kinds of kernels ----------------------------------------------------------------------------------------
+/// Adds up `partials`, the results of each part of k, and stores what becomes of the sums: a kernel of its own.
+Stmt gemm_parts_nest(const GpuContraction& contraction, const GemmPlan& plan, const Buffer& partials);
 Stmt thread_gemm_nest(const GpuContraction& contraction, const GemmPlan& plan);
 Stmt matrix_unit_gemm_nest(const GpuContraction& contraction, const GemmPlan& plan);
 

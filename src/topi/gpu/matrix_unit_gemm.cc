@@ -64,7 +64,8 @@ class MatrixUnitGemm {
   Stmt multiply(const PrimExpr& thread, const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column) const {
     const PrimExpr tiles = stages_.tiles_along_k(), stages = number(plan_->stages);
     auto copy = [&](const PrimExpr& tile) {
-      return guarded(tile < tiles, stages_.copy(thread, batch, row, column, tile, floormod(tile, stages)));
+      return guarded(tile < tiles, stages_.copy({thread, batch, row, column}, tile,
+                                                floormod(tile, stages) * number(stages_.stage_elements())));
     };
     std::vector<Stmt> parts;
     for (int i = 0; i + 1 < plan_->stages; ++i) parts.insert(parts.end(), {copy(number(i)), commit_copies()});
@@ -165,8 +166,8 @@ class MatrixUnitGemm {
   PrimExpr is_inside(const PrimExpr& row, const PrimExpr& column) const {
     const GemmAxes &m = contraction_.m, &n = contraction_.n;
     PrimExpr out = bool_imm(true);
-    if (m.known < 0 || m.known % plan_->tile_m != 0) out = row < m.extent();
-    if (n.known < 0 || n.known % plan_->tile_n != 0) out = logical_and(out, column < n.extent());
+    if (last_tile(contraction_, plan_, false).is_guarded) out = row < m.extent();
+    if (last_tile(contraction_, plan_, true).is_guarded) out = logical_and(out, column < n.extent());
     return out;
   }
 
@@ -184,12 +185,12 @@ class MatrixUnitGemm {
                 (floordiv(i, number(2)) * number(across_) + j) * 4 + floormod(i, number(2)) * 2 + pair + lane;
             return contraction_.store(batch, my_row, my_column + lane, make_load(sums_, {at}));
           });
-          const bool is_even = n.known > 0 && n.known % plan_->tile_n == 0;
-          return guarded(is_even ? PrimExpr(bool_imm(true)) : my_column < n.extent(), lanes);
+          const bool is_guarded = last_tile(contraction_, plan_, true).is_guarded;
+          return guarded(is_guarded ? my_column < n.extent() : PrimExpr(bool_imm(true)), lanes);
         });
       });
-      const bool is_even = m.known > 0 && m.known % plan_->tile_m == 0;
-      return guarded(is_even ? PrimExpr(bool_imm(true)) : my_row < m.extent(), stores);
+      const bool is_guarded = last_tile(contraction_, plan_, false).is_guarded;
+      return guarded(is_guarded ? my_row < m.extent() : PrimExpr(bool_imm(true)), stores);
     });
   }
 

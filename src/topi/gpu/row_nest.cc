@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arith/analyzer.h"
 #include "ir/builtin.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
@@ -91,8 +92,16 @@ class RowNest {
     has_row_ = is_even ? PrimExpr(bool_imm(true)) : row < count_;
     const Var my_row = make_var("row", DataType::Int(32));
     row_ = my_row;
+    if (plan_->shifts) {
+      row_step_ = shifted_row_step(program_);
+      shift_ = make_var("shift", DataType::Int(32));
+    }
     Stmt made = body(part);
     made = keep_unrolled_loops(all_allocated(memory_, made));
+    if (shift_) {
+      const PrimExpr begin = row_ * number(row_step_);
+      made = make(LetStmt{.var = downcast<Var>(shift_), .value = floormod(begin, number(plan_->lanes)), .body = made});
+    }
     return make(LetStmt{.var = my_row, .value = is_even ? row : min(row, count_ - 1), .body = made});
   }
 
@@ -106,8 +115,46 @@ class RowNest {
     return parts;
   }
 
-  /// body(the first of `lanes` neighbours, the step): for all that the thread takes of its row.
-  Stmt each_step(const std::function<Stmt(const PrimExpr& first, const PrimExpr& step)>& body) const {
+  /// `lanes` neighbours of a row, some of which may be outside it.
+  struct Neighbours {
+    PrimExpr first, step;
+    bool is_partial = false;
+  };
+  using StepBody = std::function<Stmt(const Neighbours&)>;
+
+  Stmt each_neighbour(const Neighbours& all, bool at_once, const NestBody& body) const {
+    if (!all.is_partial) return at_once ? each_lane(plan_->lanes, body) : unrolled_loop("lane", plan_->lanes, body);
+    return unrolled_loop("lane", plan_->lanes, [&](const PrimExpr& lane) {
+      const PrimExpr at = all.first + lane;
+      return guarded(logical_and(at >= number(0), at < length_), body(lane));
+    });
+  }
+
+  /// Steps of a row that begins between two vectors: of the first and the last one some neighbours may be outside.
+  Stmt each_shifted_step(const StepBody& body) const {
+    const int64_t of_step = int64_t{plan_->threads} * plan_->lanes, inside = program_.length / of_step;
+    auto first_of = [&](const PrimExpr& step) {
+      return (step * number(plan_->threads) + thread_) * number(plan_->lanes) - shift_;
+    };
+    auto edge = [&](int64_t step) {
+      const PrimExpr first = first_of(number(step));
+      const PrimExpr is_whole = logical_and(first >= number(0), first + number(plan_->lanes) <= length_);
+      return Stmt(make(IfThenElse{.condition = is_whole,
+                                  .then_case = body({first, number(step), false}),
+                                  .else_case = body({first, number(step), true})}));
+    };
+    std::vector<Stmt> out{edge(0)};
+    if (inside > 1)
+      out.push_back(
+          unrolled_loop("step", inside - 1, [&](const PrimExpr& i) { return body({first_of(i + 1), i + 1, false}); }));
+    for (int64_t step = std::max<int64_t>(1, inside); step < plan_->steps; ++step) out.push_back(edge(step));
+    return sequence(out);
+  }
+
+  /// body(neighbours): for all that the thread takes of its row.
+  Stmt each_step(const StepBody& made_by) const {
+    if (plan_->shifts) return each_shifted_step(made_by);
+    auto body = [&](const PrimExpr& first, const PrimExpr& step) { return made_by({first, step}); };
     const int64_t steps = plan_->steps, lanes = plan_->lanes, at_once = steps * plan_->threads * lanes;
     auto batch = [&](const PrimExpr& start, bool is_whole) {
       return unrolled_loop("step", steps, [&](const PrimExpr& step) {
@@ -150,9 +197,9 @@ class RowNest {
         memory_.push_back(held_.back().memory);
       });
     for (const Held& each : held_)
-      parts->push_back(each_step([&](const PrimExpr& first, const PrimExpr& step) {
-        return each_lane(plan_->lanes, [&](const PrimExpr& lane) {
-          return store_to(each.memory, step * number(plan_->lanes) + lane, element(each.load, first + lane));
+      parts->push_back(each_step([&](const Neighbours& all) {
+        return each_neighbour(all, true, [&](const PrimExpr& lane) {
+          return store_to(each.memory, all.step * number(plan_->lanes) + lane, element(each.load, all.first + lane));
         });
       }));
   }
@@ -181,6 +228,10 @@ class RowNest {
   PrimExpr index(const RowAccess& access, const PrimExpr& at) const {
     PrimExpr out = access.base;
     if (access.row_step) out = out + row_ * number(access.row_step);
+    if (plan_->shifts && access.step == 1) {  // in a form that shows where vectors begin
+      const PrimExpr lanes = number(plan_->lanes);
+      return floordiv(cast(DataType::Int(32), out), lanes) * lanes + arith::Analyzer().simplify(at + shift_);
+    }
     if (access.step) out = out + at * number(access.step);
     return cast(DataType::Int(32), out);
   }
@@ -245,9 +296,9 @@ class RowNest {
   Buffer reduce_elements(const RowStage& stage, std::vector<Stmt>* parts) {
     const DataType dtype = accumulator_of(stage.target->dtype);
     return reduce_by(stage, parts, [&](const Buffer& sum) {
-      return each_step([&](const PrimExpr& first, const PrimExpr& step) {
-        return unrolled_loop("lane", plan_->lanes, [&](const PrimExpr& lane) {
-          PrimExpr taken = cast(dtype, value_at(stage, first, step, lane));
+      return each_step([&](const Neighbours& all) {
+        return each_neighbour(all, false, [&](const PrimExpr& lane) {
+          PrimExpr taken = cast(dtype, value_at(stage, all.first, all.step, lane));
           return store_to(sum, 0, combine(stage.reduced->value, make_load(sum, {0}), taken));
         });
       });
@@ -291,13 +342,12 @@ class RowNest {
   Stmt store(const RowStage& stage) const {
     if (!stage.is_of_elements) return store_once(stage, value_at(stage, number(0), number(0), number(0)));
     auto access = row_access(program_, stage.target, stage.indices);
-    return guarded(has_row_, each_step([&](const PrimExpr& first, const PrimExpr& step) {
-                     return each_lane(plan_->lanes, [&](const PrimExpr& lane) {
-                       const PrimExpr value = value_at(stage, first, step, lane);
-                       if (access) return store_to(access->flat, index(*access, first + lane), value);
+    return guarded(has_row_, each_step([&](const Neighbours& all) {
+                     return each_neighbour(all, true, [&](const PrimExpr& lane) {
+                       const PrimExpr value = value_at(stage, all.first, all.step, lane), at = all.first + lane;
+                       if (access) return store_to(access->flat, index(*access, at), value);
                        Array<PrimExpr> indices;
-                       for (const PrimExpr& each : stage.indices)
-                         indices.push_back(substitute(each, axes(first + lane)));
+                       for (const PrimExpr& each : stage.indices) indices.push_back(substitute(each, axes(at)));
                        return Stmt(make(BufferStore{.buffer = stage.target, .value = value, .indices = indices}));
                      });
                    }));
@@ -306,6 +356,8 @@ class RowNest {
   const RowProgram& program_;
   const RowPlan plan_;
   PrimExpr count_, length_, row_, thread_, has_row_;
+  PrimExpr shift_;  // elements between the vector that a row begins in and the row
+  int64_t row_step_ = 0;
   std::vector<Held> held_;
   std::vector<Buffer> memory_;
   Buffer partials_;

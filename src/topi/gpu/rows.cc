@@ -1,6 +1,7 @@
 #include "topi/gpu/rows.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "arith/analyzer.h"
 #include "ir/prim/ops.h"
@@ -18,6 +19,7 @@ register_types<RowPlanNode> row_plan_types;
 constexpr int64_t kMinLength = 16;      // of a row that threads share
 constexpr int64_t kHeldElements = 32;   // of a row in the registers of a thread, of 32 bits
 constexpr int64_t kHeldAtMost = 52;     // the same where a block has no more threads
+constexpr int64_t kHeldByHalf = 104;    // the same where half as many threads do it: each waits for less of the others
 constexpr int64_t kBlockThreads = 128;  // of a block, where rows need no more
 constexpr int64_t kStreamSteps = 4;     // that are unrolled, of rows that are read more than once
 constexpr int64_t kMinPartSteps = 2;    // batches of steps of a part of a row
@@ -178,6 +180,19 @@ int64_t power_of_two_from(int64_t least) {
   return out;
 }
 
+/// All that programs read, but for what their own stages wrote, and all that they write for elements.
+void each_access(const RowProgram& program, const std::function<void(const Buffer&, const Array<PrimExpr>&)>& act) {
+  for (const RowStage& stage : program.stages) {
+    walk(stage.value, [&](const BufferLoad* load) {
+      const bool is_intermediate =
+          std::any_of(program.stages.begin(), program.stages.end(),
+                      [&](const RowStage& other) { return other.target.same_as(load->buffer); });
+      if (!is_intermediate) act(load->buffer, load->indices);
+    });
+    if (stage.is_of_elements && !stage.reduced) act(stage.target, stage.indices);
+  }
+}
+
 /// Neighbours of a row that one access takes in every tensor, and whether neighbouring rows are neighbours in memory instead.
 struct Neighbours {
   int64_t lanes = 1;
@@ -209,15 +224,7 @@ Neighbours neighbours_of(const RowProgram& program, const GpuMachine& machine) {
     const int64_t* base = as_int(access->base);
     while (lanes > 1 && (access->row_step % lanes != 0 || !base || *base % lanes != 0)) lanes /= 2;
   };
-  for (const RowStage& stage : program.stages) {
-    walk(stage.value, [&](const BufferLoad* load) {
-      const bool is_intermediate =
-          std::any_of(program.stages.begin(), program.stages.end(),
-                      [&](const RowStage& other) { return other.target.same_as(load->buffer); });
-      if (!is_intermediate) look_at(load->buffer, load->indices);
-    });
-    if (stage.is_of_elements && !stage.reduced) look_at(stage.target, stage.indices);
-  }
+  each_access(program, look_at);
   if (!is_known || along == 0) return {1, across > along};
   while (lanes > 1 && program.length % lanes != 0) lanes /= 2;
   return {lanes, across > along};
@@ -339,12 +346,39 @@ std::optional<RowProgram> as_row_program(const BlockProgram& program) {
   return out;
 }
 
+int64_t shifted_row_step(const RowProgram& program) {
+  int64_t out = -1, bytes = 0;
+  each_access(program, [&](const Buffer& buffer, const Array<PrimExpr>& indices) {
+    std::optional<RowAccess> access = row_access(program, buffer, indices);
+    if (access && access->step == 0) return;  // one for the row
+    const bool is_like_others = access && access->step == 1 && is_zero(access->base) &&
+                                (out < 0 || (out == access->row_step && bytes == buffer->dtype.bytes()));
+    out = is_like_others ? access->row_step : 0;
+    bytes = is_like_others ? buffer->dtype.bytes() : -1;
+  });
+  return std::max<int64_t>(out, 0);
+}
+
+/// Lanes of vectors of long rows that begin between them; 1 where they need not, or may not.
+int64_t shifted_lanes(const RowProgram& program, const GpuMachine& machine, const Neighbours& neighbours) {
+  constexpr int64_t kLongRow = 1024;
+  if (neighbours.by_columns || program.length < kLongRow || shifted_row_step(program) == 0) return 1;
+  int64_t bytes = 1;
+  each_access(program, [&](const Buffer& buffer, const Array<PrimExpr>&) {
+    bytes = std::max<int64_t>(bytes, buffer->dtype.bytes());
+  });
+  const int64_t lanes = machine->access_bytes / bytes;
+  return lanes > neighbours.lanes ? lanes : 1;
+}
+
 RowPlan plan_rows(const RowProgram& program, const GpuMachine& machine) {
   if (program.length >= 0 && program.length < kMinLength) return nullptr;
   const Neighbours neighbours = neighbours_of(program, machine);
   RowPlanNode out;
   out.by_columns = neighbours.by_columns;
   out.lanes = static_cast<int32_t>(neighbours.by_columns ? 1 : neighbours.lanes);
+  const int64_t shifted = shifted_lanes(program, machine, neighbours);
+  if (shifted > 1) out.shifts = true, out.lanes = static_cast<int32_t>(shifted);
   const int64_t warp = std::max<int32_t>(machine->warp, 32);
   if (out.by_columns) {
     out.rows = static_cast<int32_t>(std::min<int64_t>(warp, machine->max_threads));
@@ -355,20 +389,28 @@ RowPlan plan_rows(const RowProgram& program, const GpuMachine& machine) {
   }
   int64_t threads = 128, max_threads = machine->max_threads;
   if (program.length > 0) {
-    const int64_t vectors = ceil_div(program.length, out.lanes);
+    const int64_t vectors = ceil_div(program.length + (out.shifts ? out.lanes - 1 : 0), out.lanes);
     const int64_t held = std::max<int64_t>(1, kHeldElements * 4 / held_bytes(program) / out.lanes);  // steps
     threads = 1;
     while (threads < max_threads && threads < vectors && (threads < warp / 2 || threads * held < vectors)) threads *= 2;
     const int64_t whole = machine->multiprocessors * kThreadsAtOnce;
     while (program.count > 0 && program.count * threads < whole && threads * 4 <= vectors && threads < max_threads)
       threads *= 2;
-    const int64_t steps = ceil_div(vectors, threads);
+    int64_t steps = ceil_div(vectors, threads);
+    constexpr int64_t kMaxThreads = 1024;
+    if (out.shifts && threads == kMaxThreads && steps > held &&
+        ceil_div(vectors, threads / 2) * out.lanes * held_bytes(program) <= kHeldByHalf * 4) {
+      threads /= 2;
+      steps = ceil_div(vectors, threads);
+      out.holds_row = true;
+    }
     const int64_t most = threads == max_threads ? kHeldAtMost * 4 / held_bytes(program) / out.lanes : held;
-    out.holds_row = steps <= std::max<int64_t>(most, 2);
+    out.holds_row = out.holds_row || steps <= std::max<int64_t>(most, 2);
     out.steps = static_cast<int32_t>(out.holds_row ? steps : kStreamSteps);
   } else {
     out.steps = kStreamSteps;
   }
+  if (out.shifts && !out.holds_row) out.shifts = false, out.lanes = 1;
   out.threads = static_cast<int32_t>(std::min(threads, max_threads));
   out.rows = static_cast<int32_t>(std::max<int64_t>(1, std::min(kBlockThreads, max_threads) / out.threads));
   if (program.count > 0) out.rows = static_cast<int32_t>(std::min<int64_t>(out.rows, power_of_two_from(program.count)));
@@ -376,7 +418,8 @@ RowPlan plan_rows(const RowProgram& program, const GpuMachine& machine) {
   in_parts.threads = static_cast<int32_t>(std::min<int64_t>(256, max_threads));
   in_parts.rows = 1;
   in_parts.steps = kStreamSteps;
-  in_parts.holds_row = false;
+  in_parts.holds_row = in_parts.shifts = false;
+  in_parts.lanes = static_cast<int32_t>(neighbours.lanes);
   in_parts.parts = parts_of(program, in_parts, machine);
   return make(std::move(in_parts.parts > 1 ? in_parts : out));
 }
@@ -385,10 +428,13 @@ void check_row_plan(const RowProgram& program, const RowPlan& plan, const GpuMac
   auto is_power_of_two = [](int64_t n) { return n > 0 && (n & (n - 1)) == 0; };
   const bool has_sizes = is_power_of_two(plan->threads) && plan->rows > 0 && plan->lanes > 0 && plan->steps > 0 &&
                          plan->steps <= 256 && int64_t{plan->threads} * plan->rows <= machine->max_threads;
-  const bool has_lanes = plan->lanes == 1 || (is_power_of_two(plan->lanes) && program.length > 0 &&
-                                              neighbours_of(program, machine).lanes % plan->lanes == 0);
+  const Neighbours neighbours = neighbours_of(program, machine);
+  const bool has_lanes = plan->shifts ? plan->holds_row && plan->lanes == shifted_lanes(program, machine, neighbours)
+                                      : plan->lanes == 1 || (is_power_of_two(plan->lanes) && program.length > 0 &&
+                                                             neighbours.lanes % plan->lanes == 0);
   const bool is_held =
-      !plan->holds_row || (program.length > 0 && int64_t{plan->threads} * plan->lanes * plan->steps >= program.length);
+      !plan->holds_row || (program.length > 0 && int64_t{plan->threads} * plan->lanes * plan->steps >=
+                                                     program.length + (plan->shifts ? plan->lanes - 1 : 0));
   const bool has_parts =
       plan->parts == 1 || (plan->parts > 1 && plan->parts <= 65535 && !plan->holds_row && may_have_parts(program));
   if (!has_sizes || !has_lanes || !is_held || !has_parts)

@@ -39,6 +39,7 @@ struct RowPlanNode : Object {
   int32_t steps = 1;        // of so many neighbours, unrolled
   bool holds_row = false;   // the steps are a whole row: what is read more than once stays in registers
   bool by_columns = false;  // neighbouring threads take neighbouring rows
+  bool shifts = false;      // rows begin between vectors: threads take vectors as memory has them
   int32_t parts = 1;        // of a row, each for a block of threads: a second kernel reduces what they found
   static constexpr NodeInfo info{"topi.gpu.RowPlan", &Object::info};
   static void fields(auto f) {
@@ -48,6 +49,7 @@ struct RowPlanNode : Object {
     f("steps", &RowPlanNode::steps);
     f("holds_row", &RowPlanNode::holds_row);
     f("by_columns", &RowPlanNode::by_columns);
+    f("shifts", &RowPlanNode::shifts);
     f("parts", &RowPlanNode::parts);
   }
 };
@@ -69,6 +71,9 @@ struct RowAccess {
   PrimExpr base;
   int64_t row_step = 0, step = 0;
 };
+/// Elements from row to row, in all tensors alike that have an element for each element of a row; 0 where they differ in that, in
+/// their type, or do not begin at a vector.
+int64_t shifted_row_step(const RowProgram& program);
 /// Nothing where numbers of rows and of elements do not say where it is.
 std::optional<RowAccess> row_access(const RowProgram& program, const Buffer& buffer, const Array<PrimExpr>& indices);
 

@@ -1,5 +1,7 @@
 // Contractions by multiply-adds of threads: a thread keeps its part of the tile in registers.
 
+#include <algorithm>
+
 #include "ir/prim/ops.h"
 #include "topi/gpu/gemm_tiles.h"
 #include "topi/gpu/nest.h"
@@ -8,6 +10,7 @@ namespace tessera::topi {
 namespace {
 
 constexpr int64_t kWide = 4;                        // elements that a thread reads of shared memory at once
+constexpr int64_t kCopiesOfStep = 4;                // that follow a step of k
 constexpr int64_t kWarpRows = 4, kWarpColumns = 8;  // threads of a warp
 
 /// Which rows of a tile are a thread's: `width` neighbours, then as many from `threads * width` further on.
@@ -26,19 +29,26 @@ ThreadRows rows_of_thread(const SharedTile& tile, int64_t part, int64_t threads,
 
 class ThreadGemm {
  public:
-  ThreadGemm(const GpuContraction& contraction, const GemmPlan& plan)
+  /// `partials`: where the sums of parts of k go; empty where there is one part.
+  ThreadGemm(const GpuContraction& contraction, const GemmPlan& plan, const Buffer& partials)
       : contraction_(contraction),
         plan_(plan),
         stages_(contraction, plan),
         is_ahead_(reads_ahead(contraction, plan)),
-        depth_(!is_ahead_ && plan->tile_k % kWide == 0 ? kWide : 1) {}
+        depth_(!is_ahead_ && plan->tile_k % kWide == 0 ? kWide : 1),
+        partials_(partials) {}
 
   Stmt operator()() {
     return each_gemm_tile(contraction_, plan_, [&](const PrimExpr& batch, const PrimExpr& row, const PrimExpr& column) {
-      return thread_loop("threadIdx.x", number(plan_->threads()), [&](const PrimExpr& thread) {
-        return with_min_blocks(plan_->blocks,
-                               with_own_barriers(keep_unrolled_loops(of_thread(thread, batch, row, column))));
-      });
+      auto threads = [&](const PrimExpr& part) {
+        part_ = part;
+        stages_.first_tile = part * stages_.tiles_along_k();
+        return thread_loop("threadIdx.x", number(plan_->threads()), [&](const PrimExpr& thread) {
+          return with_min_blocks(plan_->blocks,
+                                 with_own_barriers(keep_unrolled_loops(of_thread(thread, batch, row, column))));
+        });
+      };
+      return partials_ ? thread_loop("blockIdx.y", number(plan_->parts), threads) : threads(number(0));
     });
   }
 
@@ -60,24 +70,24 @@ class ThreadGemm {
     b_ = memory_of("b", stages_.b.dtype, halves * plan_->part_n * depth_, "local");
     Stmt clear = unrolled_loop("i", int64_t{plan_->part_m} * plan_->part_n,
                                [&](const PrimExpr& i) { return store_to(sums_, i, make_zero(contraction_.sum)); });
-    auto copy = [&](const PrimExpr& tile, const PrimExpr& stage) {
-      return stages_.copy(thread, batch, row, column, tile, stage);
-    };
+    const SharedStages::TilePosition position{thread, batch, row, column};
     Stmt body = sequence({clear, stages_.prepare(thread, row, column),
-                          is_ahead_           ? ahead(copy)
-                          : plan_->stages > 1 ? pipelined(copy)
-                                              : one_stage(copy),
+                          is_ahead_           ? ahead(position)
+                          : plan_->stages > 1 ? pipelined(position)
+                                              : one_stage(position),
                           store(batch, row, column)});
     std::vector<Buffer> memory = stages_.buffers();
     memory.insert(memory.end(), {sums_, a_, b_});
     return all_allocated(memory, body);
   }
 
-  using Copy = std::function<Stmt(const PrimExpr& tile, const PrimExpr& stage)>;
+  using TilePosition = SharedStages::TilePosition;
 
-  Stmt one_stage(const Copy& copy) const {
+  PrimExpr start_of(const PrimExpr& stage) const { return stage * number(stages_.stage_elements()); }
+
+  Stmt one_stage(const TilePosition& position) const {
     return loop_over("tile_k", stages_.tiles_along_k(), [&](const PrimExpr& tile) {
-      std::vector<Stmt> parts{shared_barrier(), copy(tile, number(0))};
+      std::vector<Stmt> parts{shared_barrier(), stages_.copy(position, tile, number(0))};
       if (plan_->copies_async) parts.insert(parts.end(), {commit_copies(), wait_for_copies(0)});
       parts.insert(parts.end(), {shared_barrier(), multiply(number(0))});
       return sequence(parts);
@@ -85,55 +95,59 @@ class ThreadGemm {
   }
 
   /// Copies run `stages` - 1 tiles ahead of what is multiplied.
-  Stmt pipelined(const Copy& copy) const {
+  Stmt pipelined(const TilePosition& position) const {
     const PrimExpr tiles = stages_.tiles_along_k(), stages = number(plan_->stages), ahead = stages - 1;
-    std::vector<Stmt> parts;
-    for (int i = 0; i + 1 < plan_->stages; ++i) {
-      parts.push_back(guarded(number(i) < tiles, copy(number(i), number(i))));
-      parts.push_back(commit_copies());
-    }
+    std::vector<Stmt> parts = first_tiles(position);
     parts.push_back(loop_over("tile_k", tiles, [&](const PrimExpr& tile) {
       const PrimExpr next = tile + ahead;
       return sequence({wait_for_copies(plan_->stages - 2), shared_barrier(),
-                       guarded(next < tiles, copy(next, floormod(next, stages))), commit_copies(),
-                       multiply(floormod(tile, stages))});
+                       guarded(next < tiles, stages_.copy(position, next, start_of(floormod(next, stages)))),
+                       commit_copies(), multiply(floormod(tile, stages))});
     }));
     return sequence(parts);
   }
 
-  /// The same, and what is multiplied is read one step of k ahead, into the other half of the registers.
-  Stmt ahead(const Copy& copy) const {
-    const PrimExpr tiles = stages_.tiles_along_k();
+  std::vector<Stmt> first_tiles(const TilePosition& position) const {
     std::vector<Stmt> parts;
     for (int i = 0; i + 1 < plan_->stages; ++i) {
-      parts.push_back(guarded(number(i) < tiles, copy(number(i), number(i))));
+      parts.push_back(
+          guarded(number(i) < stages_.tiles_along_k(), stages_.copy(position, number(i), start_of(number(i)))));
       parts.push_back(commit_copies());
     }
-    auto read_step = [&](const PrimExpr& stage, int64_t k, int64_t half) {
-      const PrimExpr start = stage * number(stages_.stage_elements());
+    return parts;
+  }
+
+  /// The same, and what is multiplied is read one step of k ahead, into the other half of the registers. A few copies follow each
+  /// step: all at once they would fill the queue that reads of shared memory wait in.
+  Stmt ahead(const TilePosition& position) const {
+    const PrimExpr tiles = stages_.tiles_along_k();
+    const int64_t steps = plan_->tile_k,
+                  copy_steps = std::clamp<int64_t>(stages_.copies() / kCopiesOfStep, 1, steps - 1);
+    auto read_step = [&](const PrimExpr& start, int64_t k, int64_t half) {
       return sequence({read(stages_.a, rows_, a_, start, number(k), half * plan_->part_m),
                        read(stages_.b, columns_, b_, start, number(k), half * plan_->part_n)});
     };
     const std::vector<Stmt> wait{wait_for_copies(plan_->stages - 2), shared_barrier()};
+    std::vector<Stmt> parts = first_tiles(position);
     parts.insert(parts.end(), wait.begin(), wait.end());
     parts.push_back(read_step(number(0), 0, 0));
-    // counted, since a remainder takes several instructions
+    // counted, since a remainder takes several instructions; times its size, so that vectors are seen to be aligned
     const Buffer counter = memory_of("stage", DataType::Int(32), 1, "local");
-    const PrimExpr stage = make_load(counter, {0}), last = number(plan_->stages - 1);
-    const PrimExpr after = select(equal(stage, last), number(0), stage + 1),
+    const PrimExpr stage = make_load(counter, {0}), last = number(plan_->stages - 1),
+                   after = select(equal(stage, last), number(0), stage + 1),
                    before = select(equal(stage, number(0)), last, stage - 1);
     parts.push_back(store_to(counter, 0, number(0)));
     parts.push_back(loop_over("tile_k", tiles, [&](const PrimExpr& tile) {
+      const PrimExpr next =
+          min(tile + number(plan_->stages - 1), tiles - 1);  // the last one again: a branch costs more
       std::vector<Stmt> body;
-      for (int64_t k = 0; k < plan_->tile_k; ++k) {
-        const bool is_last = k + 1 == plan_->tile_k;
+      for (int64_t k = 0; k < steps; ++k) {
+        const bool is_last = k + 1 == steps;
         if (is_last) body.insert(body.end(), wait.begin(), wait.end());
-        body.push_back(read_step(is_last ? after : stage, is_last ? 0 : k + 1, (k + 1) % 2));
-        if (k == 0) {
-          const PrimExpr next = tile + last;
-          body.push_back(guarded(next < tiles, copy(next, before)));
-          body.push_back(commit_copies());
-        }
+        body.push_back(read_step(start_of(is_last ? after : stage), is_last ? 0 : k + 1, (k + 1) % 2));
+        if (k < copy_steps)
+          body.push_back(stages_.copy(position, next, start_of(before), {.part = k, .parts = copy_steps}));
+        if (k + 1 == copy_steps) body.push_back(commit_copies());
         body.push_back(add_products(k % 2));
       }
       body.push_back(store_to(counter, 0, after));
@@ -200,13 +214,17 @@ class ThreadGemm {
         const PrimExpr first = j * number(width), my_column = column + columns_.at(first);
         Stmt lanes = each_lane(width, [&](const PrimExpr& lane) {
           const PrimExpr sum = make_load(sums_, {i * number(plan_->part_n) + first + lane});
+          if (partials_) {
+            const PrimExpr of_part = (part_ * number(contraction_.batch.known) + batch) * number(m.known) + my_row;
+            return store_to(partials_, of_part * number(n.known) + my_column + lane, sum);
+          }
           return contraction_.store(batch, my_row, my_column + lane, sum);
         });
-        const bool is_even = n.known > 0 && n.known % plan_->tile_n == 0;
-        return guarded(is_even ? PrimExpr(bool_imm(true)) : my_column < n.extent(), lanes);
+        const bool is_guarded = last_tile(contraction_, plan_, true).is_guarded;
+        return guarded(is_guarded ? my_column < n.extent() : PrimExpr(bool_imm(true)), lanes);
       });
-      const bool is_even = m.known > 0 && m.known % plan_->tile_m == 0;
-      return guarded(is_even ? PrimExpr(bool_imm(true)) : my_row < m.extent(), stores);
+      const bool is_guarded = last_tile(contraction_, plan_, false).is_guarded;
+      return guarded(is_guarded ? my_row < m.extent() : PrimExpr(bool_imm(true)), stores);
     });
   }
 
@@ -216,13 +234,18 @@ class ThreadGemm {
   bool is_ahead_;
   int64_t depth_;  // steps of k that are read at once
   ThreadRows rows_, columns_;
-  Buffer sums_, a_, b_;
+  Buffer sums_, a_, b_, partials_;
+  PrimExpr part_;  // of k
 };
 
 }  // namespace
 
 Stmt thread_gemm_nest(const GpuContraction& contraction, const GemmPlan& plan) {
-  return ThreadGemm(contraction, plan)();
+  if (plan->parts == 1) return ThreadGemm(contraction, plan, nullptr)();
+  const int64_t results = contraction.batch.known * contraction.m.known * contraction.n.known;
+  const Buffer partials = memory_of("partials", contraction.sum, plan->parts * results, "global");
+  return all_allocated(
+      {partials}, sequence({ThreadGemm(contraction, plan, partials)(), gemm_parts_nest(contraction, plan, partials)}));
 }
 
 }  // namespace tessera::topi

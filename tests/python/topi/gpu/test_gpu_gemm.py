@@ -167,6 +167,39 @@ def test_the_knobs_of_a_gemm_may_be_moved(knobs, device):
     np.testing.assert_allclose(run(lib, device, a=a, b=b), a @ b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", [(33, 48, 512), (16, 40, 100)])
+def test_parts_of_k_are_added_up_by_a_second_kernel(shape, device):
+    m, n, k = shape
+    a, b, bias = random(m, k), random(n, k), random(n)
+    body = relay.nn.relu(relay.nn.bias_add(relay.nn.dense(var("a", m, k), var("b", n, k)), var("bias", n)))
+    parts = {
+        "tile_m": 32,
+        "tile_n": 32,
+        "tile_k": 4,
+        "part_m": 2,
+        "part_n": 2,
+        "turns": 0,
+        "parts": 4 if k > 100 else 5,
+    }
+    lib = build(body, device, **{GEMM: parts})
+    assert plan(lib, GEMM)["parts"] == parts["parts"] and source(lib).count("_kernel1(") == 1
+    out = run(lib, device, a=a, b=b, bias=bias)
+    np.testing.assert_allclose(out, np.maximum(a @ b.T + bias, 0), rtol=1e-4, atol=1e-4)
+
+
+def test_few_tiles_are_divided_along_k():
+    few = plan(build(matmul(128, 768, 3072, transpose_b=True), "cuda -arch=sm_90"), GEMM)
+    many = plan(build(matmul(4096, 4096, 1024, transpose_b=True), "cuda -arch=sm_90"), GEMM)
+    assert few["parts"] > 4 and many["parts"] == 1
+    assert (many["part_m"], many["part_n"], many["turns"]) == (8, 16, 1)
+
+
+def test_the_last_tile_begins_earlier_where_tiles_do_not_divide_rows():
+    text = source(build(matmul(1000, 512, 512, transpose_b=True), "cuda -arch=sm_90"))
+    assert " ? 4 : 0)" not in text and "< 1000" not in text  # no copy and no store asks for the edge
+
+
 def test_a_plan_that_does_not_fit_is_reported_and_left(capfd):
     lib = build(matmul(64, 64, 64), "opencl", gemm={"part_m": 7})
     assert GEMM not in rules(lib) and "the plan of a contraction does not fit" in capfd.readouterr().err

@@ -124,6 +124,7 @@ def test_a_row_that_fits_is_read_once():
         "steps": 8,
         "holds_row": 1,
         "by_columns": 0,
+        "shifts": 0,
         "parts": 1,
     }
 
@@ -193,3 +194,24 @@ def test_a_norm_of_fp16_is_one_kernel_with_the_transposition_of_its_rows(target,
     wide = x.astype("float64")
     wanted = (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5) * g + b
     np.testing.assert_allclose(run(lib, target, x=x, g=g, b=b), wanted.transpose(order), rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("rows, length", [(5, 4099), (3, 1025), (2, 1026), (4, 2047)])
+def test_rows_that_begin_between_vectors_are_read_by_vectors(rows, length, dtype, device):
+    x = random(rows, length, dtype=dtype)
+    lib = build(relay.nn.softmax(var("x", *x.shape, dtype=dtype)), device)
+    chosen = plan(lib, ROWS)
+    assert chosen["shifts"] == 1 and chosen["lanes"] == 16 // x.itemsize
+    want = np_softmax(x.astype("float32"))
+    np.testing.assert_allclose(run(lib, device, x=x), want, rtol=1e-4 if dtype == "float32" else 2e-3, atol=1e-6)
+    largest = build(relay.max(var("x", *x.shape, dtype=dtype) * relay.const(2, dtype), axis=1), device)
+    np.testing.assert_array_equal(run(largest, device, x=x), (x * 2).max(1))
+
+
+def test_a_row_of_many_odd_elements_stays_in_registers():
+    lib = build(relay.nn.softmax(var("x", 4096, 50257)), "cuda -arch=sm_90")
+    chosen = plan(lib, ROWS)
+    assert (chosen["threads"], chosen["steps"], chosen["holds_row"], chosen["shifts"]) == (512, 25, 1, 1)
+    assert len(re.findall(r"\*\(const float4\*\)\(p\d* \+", source(lib))) == 3  # whole steps, and both ends
