@@ -130,6 +130,7 @@ class IRModule(Node):
 
 def _as_function(expr: Any) -> Any:
     """An expression as a function of its free variables; functions as they are."""
+    expr = expr.astuple() if hasattr(expr, "astuple") else expr  # operators with several results
     if isinstance(expr, BaseFunc) or not isinstance(expr, RelayExpr):
         return expr
     from ..relay import Function, analysis

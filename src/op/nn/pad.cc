@@ -34,7 +34,7 @@ Array<PrimExpr> padded_shape(const TensorTypeNode* data, const Array<Array<PrimE
     for (const PrimExpr& count : width[i])
       if (const int64_t* value = as_int(count); value && *value < 0 && !may_crop)
         throw Error(TypeError) << "pad_width of dimension " << i << " is " << *value << "; it cannot be negative";
-    out.push_back(on_extent(data->shape[i], [&](const PrimExpr& n) { return n + width[i][0] + width[i][1]; }));
+    out.push_back(on_extent(data->shape[i], [&](const PrimExpr& n) { return n + (width[i][0] + width[i][1]); }));
   }
   return out;
 }

@@ -174,7 +174,7 @@ bool yolo_reorg_type(TypeQuery& query) {
     require_multiple(extent, s);
     return on_extent(extent, [&](const PrimExpr& e) { return floordiv(e, s); });
   };
-  PrimExpr channels = on_extent(data->shape[1], [&](const PrimExpr& e) { return e * (s * s); });
+  PrimExpr channels = on_extent(data->shape[1], [&](const PrimExpr& e) { return e * s * s; });
   query.result(TensorType({data->shape[0], channels, divided(data->shape[2]), divided(data->shape[3])}, data->dtype));
   return true;
 }
