@@ -50,6 +50,13 @@ bool open_tuples(const Type& type, std::vector<Type>* out) {
                               [&](const Type& field) { return open_tuples(field, out); });
 }
 
+/// The parameter that the result of a kernel of views is the memory of; operands behind the first of a view say its shape. Null for a constant.
+const VarNode* viewed_parameter(const Function& function) {
+  Expr at = function->body;
+  while (auto* call = at.as<Call>()) at = call->args[0];
+  return at.as<VarNode>();
+}
+
 std::vector<vm::Parameter> results_of(ProgramBuilder& program, const Function& function) {
   std::vector<Type> types;
   std::vector<vm::Parameter> out;
@@ -355,21 +362,27 @@ class FunctionCompiler {
     if (auto* body = function->body.as<Call>(); body && body->op.as<OpNode>() && op_name(body) == ops::append)
       return append(call, function, body);
     std::vector<int64_t> inputs;
-    for (const Expr& arg : call->args) tensors(value_of(arg), checked_type(arg), &inputs);
+    const VarNode* viewed = function->attrs.is_true(attr::kReshapeOnly) ? viewed_parameter(function) : nullptr;
+    int32_t memory = -1;  // of a result that is a view
+    for (size_t i = 0; i < call->args.size(); ++i) {
+      const size_t first = inputs.size();
+      tensors(value_of(call->args[i]), checked_type(call->args[i]), &inputs);
+      if (function->params[i].get() == viewed && inputs.size() == first + 1)
+        memory = static_cast<int32_t>(inputs[first]);
+    }
     SourceScope source(draft_, program_.source(function));
     const Type& type = checked_type(Expr(call));
-    bool only_reshapes = function->attrs.is_true(attr::kReshapeOnly) && inputs.size() == 1;
     size_t next = 0;
     Target target = program_.device_of(Expr(call))->target;
     int32_t device = device_of(Expr(call));
     if (is_dynamic(function)) {
-      std::vector<int64_t> results = call_dynamic(program_.dynamic_kernel(function, target), inputs,
-                                                  kernel::tensors_of(type), only_reshapes, device);
+      std::vector<int64_t> results =
+          call_dynamic(program_.dynamic_kernel(function, target), inputs, kernel::tensors_of(type), memory, device);
       return value_from(type, results, &next);
     }
     std::vector<int64_t> results;
     for (const TensorType& out : kernel::tensors_of(type)) {
-      if (only_reshapes) return emit(Opcode::ReshapeTensor, static_cast<int32_t>(inputs[0]), -1, 0, fixed_shape(out));
+      if (memory >= 0) return emit(Opcode::ReshapeTensor, memory, -1, 0, fixed_shape(out));
       results.push_back(emit(Opcode::AllocTensor, -1, vm::dtype_code(out->dtype), device, fixed_shape(out)).reg);
     }
     invoke_kernel(program_.kernel(function, target), inputs, results, false);
@@ -383,8 +396,9 @@ class FunctionCompiler {
     draft_.emit(Opcode::InvokePacked, -1, kernel, static_cast<int32_t>(results.size()), counts_32, operands);
   }
 
+  /// `memory`: the tensor that the result is a view of, or -1.
   std::vector<int64_t> call_dynamic(const ProgramBuilder::Dynamic& kernel, const std::vector<int64_t>& inputs,
-                                    const std::vector<TensorType>& types, bool only_reshapes, int32_t device) {
+                                    const std::vector<TensorType>& types, int32_t memory, int32_t device) {
     std::vector<int64_t> shapes, results;
     if (kernel.shape_kernel < 0) {
       for (int32_t program : kernel.shapes) shapes.push_back(emit(Opcode::ShapeFunc, program, 0, 0, inputs).reg);
@@ -402,7 +416,7 @@ class FunctionCompiler {
     }
     for (size_t i = 0; i < types.size(); ++i) {
       auto shape = static_cast<int32_t>(shapes[i]);
-      if (only_reshapes) return {emit(Opcode::ReshapeTensor, static_cast<int32_t>(inputs[0]), shape).reg};
+      if (memory >= 0) return {emit(Opcode::ReshapeTensor, memory, shape).reg};
       results.push_back(emit(Opcode::AllocTensorReg, shape, vm::dtype_code(types[i]->dtype), device).reg);
     }
     invoke_kernel(kernel.kernel, inputs, results, true);

@@ -295,3 +295,31 @@ def test_a_users_shape_function_of_values_may_be_a_hybrid_script():
     vm = compile_function([x, count], relay.Call(relay.op.get("test.first"), [x, count]))
     for n, k in ((5, 3), (2, 9), (4, 0)):
         np.testing.assert_allclose(vm.run(floats(n), np.array([k], "int32")).numpy(), floats(n)[:k])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_shape_that_a_run_decides_makes_a_view_and_no_copy(swapped):
+    x, shape = relay.var("x", shape=any_shape((ANY, 4))), relay.var("shape", shape=(3,), dtype="int64")
+    y = relay.nn.relu(relay.reshape(relay.nn.relu(x), shape))
+    params = [shape, x] if swapped else [x, shape]
+    exe = relay.vm.compile(tvm.IRModule.from_expr(relay.Function(params, y)), "llvm")
+    assert exe.bytecode.count("# reshape_tensor") == 1
+    assert "vm_mod_fused_dyn_reshape" not in exe.bytecode.replace("shape_func_vm_mod_fused_dyn_reshape", "")
+    a = floats(6, 4)
+    machine = runtime_vm.VirtualMachine(exe, tvm.cpu())
+    for wanted in ([2, 3, 4], [8, 1, 3]):
+        given = np.array(wanted, "int64")
+        got = machine.run(*((given, a) if swapped else (a, given))).numpy()
+        np.testing.assert_array_equal(got, np.maximum(a, 0).reshape(wanted))
+
+
+def test_a_view_like_another_tensor_is_no_copy():
+    x, like = relay.var("x", shape=any_shape((ANY, 4))), relay.var("like", shape=any_shape((ANY, ANY)))
+    exe = relay.vm.compile(
+        tvm.IRModule.from_expr(relay.Function([like, x], relay.reshape_like(x, like, 0, 1, 0, 2))), "llvm"
+    )
+    assert "# reshape_tensor" in exe.bytecode
+    assert "# invoke_packed" not in exe.bytecode
+    a = floats(6, 4)
+    got = runtime_vm.VirtualMachine(exe, tvm.cpu()).run(floats(3, 2), a).numpy()
+    np.testing.assert_array_equal(got, a.reshape(3, 2, 4))
