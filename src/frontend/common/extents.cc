@@ -157,6 +157,35 @@ Expr reshaped_to(const NodeContext& in, const Expr& x, std::vector<PrimExpr> ext
   return call_op("reshape", {x}, make_attrs<ReshapeAttrs>([&](auto& attrs) { attrs.newshape = int_array(*numbers); }));
 }
 
+Expr reshaped_like_another(const NodeContext& in, const Expr& x, const Expr& integers,
+                           const std::vector<PrimExpr>& extents) {
+  const Array<PrimExpr> own = in.shape(x);
+  size_t at = 0;
+  while (at < own.size() && at < extents.size() && extents[at] && same_extent(own[at], extents[at])) ++at;
+  if (at >= own.size() || is_any(own[at])) return nullptr;
+  size_t end = at;
+  PrimExpr all = PrimExpr(1);
+  while (end < extents.size() && extents[end] && (end < at + 2 || !same_extent(all, own[at])))
+    all = all * extents[end++];
+  if (end < at + 2 || !same_extent(all, own[at])) return nullptr;
+  auto begins_at = [&](const Expr& other, size_t axis) {
+    const Array<PrimExpr> shape = in.shape(other);
+    if (axis + (end - at) > shape.size()) return false;
+    for (size_t i = at; i < end; ++i)
+      if (!same_extent(shape[axis + i - at], extents[i])) return false;
+    return true;
+  };
+  for (size_t i = at; i < end; ++i) {
+    std::optional<Element> element = element_of(integers, static_cast<int64_t>(i));
+    const size_t before = i - at, axis = element ? static_cast<size_t>(element->axis) : 0;
+    if (!element || !element->tensor || axis < before || !begins_at(element->tensor, axis - before)) continue;
+    const int first = static_cast<int>(at), count = static_cast<int>(end - at), like = static_cast<int>(axis - before);
+    Expr out = reshaped_as(x, first, first + 1, element->tensor, like, like + count);
+    return end == extents.size() && at + 1 == own.size() ? out : reshaped_to(in, out, extents);
+  }
+  return nullptr;
+}
+
 Expr reshaped_as(const Expr& x, int begin, int end, const Expr& like, int like_begin, int like_end) {
   return call_op("reshape_like", {x, like}, make_attrs<ReshapeLikeAttrs>([&](auto& attrs) {
                    attrs.lhs_begin = begin;

@@ -22,6 +22,10 @@ std::optional<std::vector<PrimExpr>> seen_extents(const NodeContext& in, const E
 
 /// `x` in these extents, of which those that are null or -1 are left open; null where Relay's reshape has no numbers for them.
 Expr reshaped_to(const NodeContext& in, const Expr& x, std::vector<PrimExpr> extents);
+/// The same where `integers` say them and Relay has no numbers for an extent that becomes several, [n * m, c] => [n, m, c]: they are those of
+/// another tensor that has them side by side, whose shape the integers were taken from. Null where there is none.
+Expr reshaped_like_another(const NodeContext& in, const Expr& x, const Expr& integers,
+                           const std::vector<PrimExpr>& extents);
 /// Dimensions [begin, end) of `x` as dimensions [like_begin, like_end) of `like`, which have as many elements.
 Expr reshaped_as(const Expr& x, int begin, int end, const Expr& like, int like_begin, int like_end);
 /// The numbers from 0 to before the extent of an axis, as int64.

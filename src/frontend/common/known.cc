@@ -92,7 +92,7 @@ class Search {
     const PrimExpr& extent = type->shape[static_cast<size_t>(index)];
     if (const int64_t* value = as_int(extent)) return number(*value);
     if (is_any(extent)) return Element{std::nullopt, {}, tensor, static_cast<int>(index)};
-    return Element{std::nullopt, extent, nullptr, -1};
+    return Element{std::nullopt, extent, tensor, static_cast<int>(index)};
   }
 
   /// How many elements a tensor has.

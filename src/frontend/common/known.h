@@ -8,7 +8,8 @@
 
 namespace tessera::frontend {
 
-/// One element: a number, an expression over names of extents, or the extent of a tensor along an axis of which nothing is known.
+/// One element: a number, an expression over names of extents, or the extent of a tensor along an axis of which nothing is known. An
+/// expression has a tensor too where it is the extent of one.
 struct Element {
   std::optional<int64_t> value;
   PrimExpr extent;

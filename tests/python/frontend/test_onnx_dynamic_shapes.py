@@ -226,3 +226,35 @@ def test_a_token_for_each_example_of_a_dynamic_batch(batch):
         "token": real(1, 1, 4),
     }
     check(nodes, {"x": real(batch, 5, 4)}, {"x": ("n", 5, 4)}, constants=constants)
+
+
+def split_rows():
+    """As decoders and vision transformers write it: a linear layer of all rows as one axis, and the two axes again."""
+    node = helper.make_node
+    nodes = [
+        node("Shape", ["x"], ["shape"]),
+        node("Slice", ["shape", "zeros", "twos"], ["lead"]),
+        node("Reshape", ["x", "rows"], ["flat"]),
+        node("MatMul", ["flat", "w"], ["product"]),
+        node("Concat", ["lead", "heads"], ["target"], axis=0),
+        node("Reshape", ["product", "target"], ["y"]),
+    ]
+    constants = {"zeros": [0], "twos": [2], "rows": [-1, 8], "heads": [2, 3]}
+    return nodes, {name: np.array(value, "int64") for name, value in constants.items()} | {"w": real(8, 6)}
+
+
+@pytest.mark.parametrize("lead", [(2, 5), (1, 1), (3, 4)])
+def test_an_extent_that_becomes_two_dynamic_ones(lead):
+    nodes, constants = split_rows()
+    check(nodes, {"x": real(*lead, 8)}, {"x": ("n", "t", 8)}, constants=constants)
+
+
+def test_an_extent_that_becomes_two_of_another_tensor_needs_no_dynamic_operator():
+    nodes, constants = split_rows()
+    held = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("n", "t", 8))]
+    graph = helper.make_graph(
+        nodes, "graph", inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], held
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    assert names_of_operators(model) == {"nn.matmul", "reshape", "reshape_like"}

@@ -168,7 +168,20 @@ Expr reshaped_by_names(Operation& in, bool zero_is_zero) {
     if (zero_is_zero || i >= own.size() || relay::is_any(own[i])) return nullptr;
     (*wanted)[i] = own[i];
   }
-  return reshaped_to(in, in[0], *wanted);
+  if (Expr out = reshaped_to(in, in[0], *wanted); out.defined()) return out;
+  return reshaped_like_another(in, in[0], in[1], *wanted);
+}
+
+/// What dyn.reshape gives, whose type forgot the numbers among its extents.
+Expr with_seen_numbers(Operation& in, const Expr& out) {
+  std::optional<std::vector<PrimExpr>> wanted = seen_extents(in, in[1]);
+  if (!wanted || wanted->size() != in.rank(out)) return out;
+  std::vector<int64_t> numbers(wanted->size(), 0);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (const int64_t* number = (*wanted)[i] ? as_int((*wanted)[i]) : nullptr; number && *number > 0)
+      numbers[i] = *number;
+  const bool has_number = std::any_of(numbers.begin(), numbers.end(), [](int64_t number) { return number > 0; });
+  return has_number ? reshape(out, int_array(numbers)) : out;
 }
 
 Values reshaped(Operation& in) {
@@ -178,10 +191,11 @@ Values reshaped(Operation& in) {
   else shape = in.constant_ints(in[1]);
   if (!shape) {
     if (Expr seen = reshaped_by_names(in, zero_is_zero); seen.defined()) return {seen};
-    return {call_op("dyn.reshape", {in[0], in[1]}, make_attrs<ReshapeAttrs>([&](auto& attrs) {
-                      attrs.newshape = zero_is_zero ? int_array({-1}) : int_array({0, -1});
-                      attrs.allowzero = zero_is_zero;
-                    }))};
+    Expr out = call_op("dyn.reshape", {in[0], in[1]}, make_attrs<ReshapeAttrs>([&](auto& attrs) {
+                         attrs.newshape = zero_is_zero ? int_array({-1}) : int_array({0, -1});
+                         attrs.allowzero = zero_is_zero;
+                       }));
+    return {with_seen_numbers(in, out)};
   }
   for (int64_t extent : *shape)
     if (extent < -1) in.invalid("the shape has the extent " + std::to_string(extent));
