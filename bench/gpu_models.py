@@ -62,6 +62,7 @@ def build(command: dict[str, Any]) -> Any:
         passes += [relay.transform.InferType(), relay.transform.ToMixedPrecision(command["precision"])]
     how, _, names = command["libs"].rpartition(":")
     config = {"relay.ToMixedPrecision.keep_orig_output_dtype": True, "cuda.measure_kernels": how == "measured"}
+    config["cuda.allow_tf32"] = command["tf32"]
     with tessera.transform.PassContext(opt_level=3, config=config):
         mod["main"] = relay.build_module.bind_params_by_name(mod["main"], params)
         mod = tessera.transform.Sequential(passes)(mod)
@@ -193,6 +194,7 @@ def measure(
                 inputs=str(folder / "inputs.npz"),
                 output=str(output(libs)),
                 precision=case["precision"],
+                tf32=torch.backends.cuda.matmul.allow_tf32,
                 libs=libs,
             )
 
@@ -247,6 +249,7 @@ def main() -> None:
     parser.add_argument(
         "--libs", nargs="+", default=["", "cublas,cudnn"], help='vendor kernels of each column, "" for none'
     )
+    parser.add_argument("--tf32", action="store_true", help="both sides may multiply float32 as TF32")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--exports", type=Path, help="a folder that keeps the models, for other runs")
     parser.add_argument("--prepare", action="store_true", help="export and compile, and time nothing")
@@ -259,7 +262,7 @@ def main() -> None:
 
     if not torch.cuda.is_available():
         sys.exit("bench/gpu_models.py needs a CUDA device and a PyTorch that sees it")
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = options.tf32
     torch.backends.cudnn.benchmark = True
     rounds = 0 if options.prepare else options.rounds
     ours = {libs: Ours(shlex.split(options.ours), Path(__file__)) for libs in options.libs}

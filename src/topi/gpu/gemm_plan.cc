@@ -24,7 +24,7 @@ constexpr double kFewStages = 1.04;  // where copies are one tile ahead only
 constexpr double kReadCycles =
     1;  // of a multiprocessor, for each read of a warp of 4 bytes a thread; of 16 bytes twice as many
 constexpr double kBarrierCycles = 40, kFillCycles = 1200;  // until the first tiles are there
-constexpr double kKernelCycles = 2500;                     // of one more kernel
+constexpr double kKernelCycles = 4000;                     // of one more kernel
 
 struct TileShape {
   int32_t m, n, part_m, part_n;
@@ -218,7 +218,10 @@ GemmPlan plan_gemm(const GpuContraction& c, const GpuMachine& machine) {
     consider_one(plan);
     const int64_t tiles = known_or(c.batch.known, 1) * ceil_div(known_or(c.m.known, kGuessedSide), plan.tile_m) *
                           ceil_div(known_or(c.n.known, kGuessedSide), plan.tile_n);
-    for (plan.parts = 2; plan.copies_async && tiles * plan.parts <= 2 * machine->multiprocessors; ++plan.parts)
+    const int64_t along_k = ceil_div(known_or(c.k.known, kGuessedDepth), plan.tile_k);
+    for (plan.parts = 2;
+         plan.copies_async && tiles * plan.parts <= 2 * machine->multiprocessors && plan.parts * plan.stages <= along_k;
+         ++plan.parts)
       consider_one(plan);
   };
   if (machine->has_matrix_units && has_matrix_type(c)) {
