@@ -219,6 +219,60 @@ assert tvm.nd.empty((1024, 1024), "float32", tvm.cuda(0)).shape == (1024, 1024)
     assert wanted in out
 
 
+FAILING = """
+import ctypes, os
+x = np.arange(8, dtype="float32") - 4
+kept = x.copy()
+on_device = tvm.nd.array(x, tvm.cuda(0))
+def attempt(target):
+    try:
+        run(relay.nn.relu(var("x", 8)), target, x=on_device)
+    except tvm.error.TVMError as error:
+        print(error)
+attempt(TARGET)
+os.environ.pop("FAKE_CUDA_FAIL", None)
+ctypes.CDLL(None).unsetenv(b"FAKE_CUDA_FAIL")
+run(relay.nn.relu(var("x", 8)), "cuda -arch=sm_80", x=on_device)  # the device goes on, and the host has what it had
+np.testing.assert_array_equal(on_device.numpy(), kept)
+np.testing.assert_array_equal(x, kept)
+"""
+
+
+@pytest.mark.parametrize(
+    "fail, kernels_for, wanted",
+    [
+        (
+            "launch",
+            "cuda -arch=sm_80",
+            "CUDA: launching tvmgen_default_fused_nn_relu_kernel0 over 1x1x1 blocks of 8x1x1 threads",
+        ),
+        ("load", "cuda -arch=sm_80", "CUDA: loading kernels"),
+        ("", "cuda -arch=sm_120", "the kernels are for sm_120, and cuda(0) is sm_"),
+    ],
+)
+def test_a_kernel_that_does_not_start_says_why_and_the_device_goes_on(fakes, fail, kernels_for, wanted):
+    out, _ = in_process(fakes, FAILING.replace("TARGET", repr(kernels_for)), fail=fail)
+    assert wanted in out
+
+
+def test_without_a_driver_there_is_no_device():
+    program = """
+assert not tvm.cuda(0).exist
+for act in (lambda: tvm.nd.empty((4,), "float32", tvm.cuda(0)),
+            lambda: run(relay.nn.relu(var("x", 8)), "cuda -arch=sm_80", x=np.ones(8, "float32"))):
+    try:
+        act()
+    except tvm.error.TVMError as error:
+        print(str(error).splitlines()[0])
+"""
+    if tvm.cuda(0).exist:
+        pytest.skip("this machine has a device")
+    done = subprocess.run([sys.executable, "-c", BEGIN + program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2 and all("CUDA" in line and "driver" in line for line in lines), lines
+
+
 def test_arguments_that_do_not_fit_are_errors(fakes):
     out, _ = in_process(
         fakes,
