@@ -77,6 +77,7 @@ struct Scope {
   std::string_view frame;  // its name
   std::unordered_map<std::string_view, Values> values;
   std::unordered_map<std::string_view, Values> frames;  // results of loops, by their names
+  std::set<std::string_view> converting;                // nodes whose results ask for those of others just now
 };
 
 /// The branches that a tensor is computed in: the predicate and which way it goes.
@@ -225,6 +226,13 @@ const Values& Importer::results(Scope& scope, std::string_view name) {
     if (++num_nodes_ > kMaxNodes)
       throw Error(ValueError) << "with its functions and loops written out, the graph has more than " << kMaxNodes
                               << " nodes";
+    if (!scope.converting.insert(node.name).second)  // around an edge that only loops have
+      throw Error(ValueError) << "the graph has a cycle through the node \"" << std::string(node.name) << "\"";
+    struct Done {
+      ~Done() { nodes.erase(name); }
+      std::set<std::string_view>& nodes;
+      std::string_view name;
+    } done{scope.converting, node.name};
     try {
       Values values = on_enough_stack([&] { return convert(scope, node); });
       for (const Value& value : values)

@@ -307,7 +307,7 @@ NDArray to_ndarray(const Tensor& tensor) {
                             << " bytes, but its shape asks for " << in_file;
   NDArray out = NDArray::empty(shape, dtype);
   if (!bits) {
-    std::memcpy(out.data<char>(), tensor.data.data(), wanted);
+    if (wanted > 0) std::memcpy(out.data<char>(), tensor.data.data(), wanted);  // what is empty may point nowhere
     return out;
   }
   for (size_t i = 0; i < wanted; ++i) {  // the first element in the low bits
