@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 _TUNING = "kernels are scheduled by built-in rules; tune a model with `tessera tune` or tvmc.tune, whose records relay.build takes"
-_SEARCH = _TUNING + ", or schedule a program by hand with tir.Schedule"
 _RPC = (
     "programs run on this machine only; write the library with export_library, copy it to the other one and load it "
     "there with tvm.runtime.load_module"
@@ -31,11 +30,6 @@ _ROWS: list[tuple[str, str, str]] = [
         "tvm.autotvm.graph_tuner",
         "utils",
         "walks over graphs are inside of autotvm.graph_tuner; relay.analysis has post_order_visit",
-    ),
-    (
-        "tvm.auto_scheduler",
-        "testing",
-        "its programs are not there; use SearchTask.tune, or extract_tasks and TaskScheduler",
     ),
     ("tvm.exec", "measure_peak microtvm_debug_shell autotvm_log_editor", "this program is not there"),
     ("tvm.contrib.xcode", "popen_test_rpc", _RPC),
