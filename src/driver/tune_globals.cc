@@ -180,8 +180,18 @@ std::string why_plans_do_not_fit(const relay::Function& primitive, const Target&
   }
 }
 
+/// What records know a kernel by: [of this target's machine, of every machine, the machine].
+Array<ObjectRef> kernel_keys(const relay::Function& primitive, const Target& target) {
+  const auto environment = kernel::CompileEnvironment::make(target, host_of(target, nullptr), PassContext::current());
+  if (!environment.machine)
+    throw Error(ValueError) << "kernels for " << target.str() << " have no records: it is no CPU";
+  return {String(kernel::workload_key(primitive, environment.machine)), String(kernel::computation_key(primitive)),
+          String(kernel::machine_key(environment.machine))};
+}
+
 Globals tune_globals{
     {"tune.ModelKernels", model_kernels},
+    {"tune.KernelKeys", kernel_keys},
     {"tune.WhyPlansDoNotFit", why_plans_do_not_fit},
     {"tune.BuildCandidates", build_for_search},
     {"tune.LocalRunner",
