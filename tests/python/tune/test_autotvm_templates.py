@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import tessera as tvm
-from tessera import autotvm, relay
+from tessera import autotvm, relay, te
 from tessera.autotvm.measure import MeasureErrorNo, MeasureInput
 from tessera.autotvm.measure.build import why_no_gpu_runs
+from tessera.autotvm.task.task import TASK_TABLE, find_template
 from tessera.contrib import nvcc
 
 CUDA = "cuda -arch=sm_80"
@@ -117,6 +118,8 @@ ON_GPU = {
     "conv2d_nchw.cuda": (tensor(1, 32, 14, 14), tensor(64, 32, 3, 3), *ONES, "float32"),
     "conv2d_nhwc.gpu": (tensor(8, 14, 14, 32), tensor(3, 3, 32, 64), *ONES, "float32"),
     "conv2d_hwcn.cuda": (tensor(14, 14, 32, 16), tensor(3, 3, 32, 64), *ONES, "float32"),
+    "conv2d_nchw_winograd.cuda": (tensor(1, 32, 16, 14), tensor(64, 32, 3, 3), *ONES, "float32"),
+    "conv2d_nhwc_winograd_direct.cuda": (tensor(2, 14, 14, 32), tensor(3, 3, 32, 64), *ONES, "float32"),
     "depthwise_conv2d_nchw.cuda": (tensor(1, 32, 14, 14), tensor(32, 1, 3, 3), *ONES, "float32"),
     "group_conv2d_nchw.cuda": (tensor(1, 32, 14, 14), tensor(64, 8, 3, 3), *ONES, 4, "float32"),
     "conv1d_ncw.cuda": (tensor(1, 32, 64), tensor(64, 32, 3), (1,), (1, 1), (1,), "float32"),
@@ -178,7 +181,6 @@ def test_configurations_on_gpus_are_sources_that_compile(name):
 
 
 def test_a_template_for_gpus_works_without_a_record():
-    from tessera.autotvm.task.task import TASK_TABLE
     from tessera.autotvm.templates import gpu
 
     assert gpu.register and len([name for name in TASK_TABLE if name.endswith((".cuda", ".gpu"))]) >= len(ON_GPU)
@@ -224,3 +226,28 @@ def test_a_configuration_that_no_gpu_runs_is_an_error_of_it():
     (result,) = autotvm.LocalBuilder().build([MeasureInput(task.target, task, wide)])
     assert int(result.error_no) == MeasureErrorNo.INSTANTIATION_ERROR
     assert "more than a GPU has" in str(result.costs[0])
+
+
+@pytest.mark.parametrize(
+    "name, data, kernel",
+    [
+        ("conv2d_nchw_winograd.cuda", (2, 5, 16, 14), (6, 5, 3, 3)),
+        ("conv2d_nhwc_winograd_direct.cuda", (2, 13, 14, 5), (3, 3, 5, 6)),
+    ],
+)
+def test_the_computes_of_winograd_are_convolutions(name, data, kernel):
+    """Without their schedules, which are for GPUs."""
+    x, w = te.placeholder(data), te.placeholder(kernel)
+    find_template(name)
+    with autotvm.task.ApplyConfig(autotvm.ConfigSpace()):
+        out = TASK_TABLE[name].fcompute(x, w, *ONES, "float32")
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal(shape).astype("float32") for shape in (data, kernel)]
+    result = tvm.nd.array(np.zeros([int(extent) for extent in out.shape], "float32"))
+    tvm.build(te.create_schedule(out.op), [x, w, out], "llvm")(*map(tvm.nd.array, given), result)
+    if "nhwc" in name:
+        given = [given[0].transpose(0, 3, 1, 2), given[1].transpose(3, 2, 0, 1)]
+    wanted = conv(*given, *ONES)
+    np.testing.assert_allclose(
+        result.numpy(), wanted.transpose(0, 2, 3, 1) if "nhwc" in name else wanted, rtol=1e-3, atol=1e-3
+    )

@@ -170,6 +170,13 @@ def _is_int8_on_gpu(is_grouped: bool) -> Callable[[_Call], bool]:
     return fits
 
 
+def _is_winograd(call: _Call, layout: str, kernel_layout: str) -> bool:
+    if not _plain(layout, kernel_layout)(call) or any(each != 1 for each in (*call.windows[0], *call.windows[2])):
+        return False
+    height, width = call.extents(1, kernel_layout, "HW")
+    return 2 < height < 8 and height == width
+
+
 def _is_dense(call: _Call) -> bool:
     return len(call.inputs[0][1]) == 2 and len(call.inputs[1][1]) == 2
 
@@ -240,6 +247,8 @@ _GPU: dict[str, list[_Row]] = {
     ],
     "nn.conv2d": [
         _Row("conv2d_nchw.cuda", _plain("NCHW", "OIHW"), _conv),
+        _Row("conv2d_nchw_winograd.cuda", lambda call: _is_winograd(call, "NCHW", "OIHW"), _conv),
+        _Row("conv2d_nhwc_winograd_direct.cuda", lambda call: _is_winograd(call, "NHWC", "HWIO"), _conv),
         _Row("conv2d_hwcn.cuda", _plain("HWCN", "HWIO"), _conv),
         _Row("conv2d_nhwc.gpu", _plain("NHWC", "HWIO"), _conv),
         _Row("conv2d_NCHWc_int8.cuda", _is_int8_on_gpu(False), _conv_in_layout),
