@@ -107,9 +107,10 @@ def test_every_configuration_on_cpus_computes_what_numpy_does(name):
         np.testing.assert_array_equal(from_blocks(got) if "NCHWc" in name else got, reference(*inputs))
 
 
+@pytest.mark.parametrize("cpu", ["cascadelake", "znver5"])
 @pytest.mark.parametrize("name", [name for name in ON_CPU if "int8" in name or "vnni" in name])
-def test_int8_is_multiplied_by_instructions_where_there_are_some(name):
-    task = autotvm.task.create(name, ON_CPU[name][0], "llvm -mcpu=cascadelake")
+def test_int8_is_multiplied_by_instructions_where_there_are_some(name, cpu):
+    task = autotvm.task.create(name, ON_CPU[name][0], f"llvm -mcpu={cpu}")
     with task.target:
         assert "vpdpbusd" in tvm.build(*task.instantiate(some_of(task, 2)[0])).get_source("asm")
 

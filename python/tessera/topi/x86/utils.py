@@ -23,7 +23,10 @@ _CPUS = {
     "avx": "sandybridge corei7-avx ivybridge core-avx-i",
     "avx2": "haswell core-avx2 broadwell skylake bdver4 znver1 znver2 znver3 alderlake x86-64-v3",
     "avx512": "skylake-avx512 skx knl knm cannonlake x86-64-v4",
-    "vnni": "cascadelake icelake-client rocketlake icelake icelake-server tigerlake cooperlake sapphirerapids znver4",
+    "vnni": (
+        "cascadelake icelake-client rocketlake icelake icelake-server tigerlake cooperlake sapphirerapids emeraldrapids "
+        "graniterapids znver4 znver5"
+    ),
 }
 _LEVEL = {name: _SETS.index(which) for which, names in _CPUS.items() for name in names.split()}
 
