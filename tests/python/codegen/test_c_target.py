@@ -361,7 +361,9 @@ def reinterpreted(narrow, wide, lanes):
 
 
 @pytest.mark.parametrize("target", ["llvm", "c"])
-@pytest.mark.parametrize("narrow, wide", [("int8", "int32"), ("uint8", "int32"), ("int16", "uint64"), ("int8", "int64")])
+@pytest.mark.parametrize(
+    "narrow, wide", [("int8", "int32"), ("uint8", "int32"), ("int16", "uint64"), ("int8", "int64")]
+)
 def test_lanes_are_reinterpreted_as_a_wider_word_and_back(narrow, wide, target, tmp_path):
     lanes = np.dtype(wide).itemsize // np.dtype(narrow).itemsize
     path = str(tmp_path / "lib.so")
