@@ -71,7 +71,7 @@ Expr times_transposed(const Expr& x, int64_t lines, int64_t columns, const Spars
   Expr blocks = reshape(x, {extent(lines), extent(columns / m.width), extent(m.width)});
   Expr by_entry = transpose(taken(blocks, m.indices, 1), {extent(1), extent(0), extent(2)});
   Expr parts = batch_matmul(by_entry, m.used_blocks(), false, true);  // (entries, lines, height)
-  Expr at = reshape(m.nearest_row(), {extent(1), extent(m.entries)});
+  Expr at = relay::expand_dims(m.nearest_row(), 0);  // a new shape would read an extent of 0 as that of the input
   Expr sums = scatter_nd(zeros_of({m.rows, lines, m.height}, m.dtype), at, parts, "add");
   return reshape(transpose(sums, {extent(1), extent(0), extent(2)}), {extent(lines), extent(m.rows * m.height)});
 }

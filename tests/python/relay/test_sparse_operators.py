@@ -260,3 +260,15 @@ def test_named_convolutions_become_sparse_ones(rng):
     wanted = relay.create_executor("graph", before).evaluate()(x, weight).numpy()
     found = relay.create_executor("graph", after).evaluate()(x, *parts).numpy()
     np.testing.assert_allclose(found, wanted, 1e-4, 1e-5)
+
+
+def test_a_sparse_weight_without_entries_has_gradients():
+    """An extent of 0 is none that a reshape copies."""
+    x = relay.var("x", shape=(3, 8))
+    empty = (np.zeros(0, "float32"), np.zeros(0, "int32"), np.zeros(5, "int32"))
+    layer = relay.transform.InferType()(
+        tessera.IRModule.from_expr(relay.Function([x], relay.nn.sparse_dense(x, constants(empty))))
+    )
+    backward = relay.transform.gradient(layer["main"], mode="first_order")
+    value, (found,) = relay.create_executor("debug").evaluate(backward)(np.ones((3, 8), "float32"))
+    assert value.shape == (3, 4) and not value.numpy().any() and not found.numpy().any()
