@@ -54,6 +54,9 @@ PrimExpr shuffle(std::vector<PrimExpr> vectors, const std::vector<int64_t>& lane
   return make(std::move(node));
 }
 
+/// Indices of as many neighbours, from `first` on, which may count in 64 bits.
+PrimExpr neighbours(const PrimExpr& first, int lanes) { return make_ramp(first, make_const(first.dtype(), 1), lanes); }
+
 /// Transposes one tile: names for vectors on the way.
 class TileTransposer {
  public:
@@ -64,8 +67,8 @@ class TileTransposer {
                                    const PrimExpr& row_stride) {
     std::vector<PrimExpr> rows;
     for (int64_t i = 0; i < tile.rows; ++i)
-      rows.push_back(named(
-          make_load(source, {make_ramp(from + number(i) * row_stride, PrimExpr(1), static_cast<int>(tile.columns))})));
+      rows.push_back(
+          named(make_load(source, {neighbours(from + number(i) * row_stride, static_cast<int>(tile.columns))})));
     return transposed(rows, tile);
   }
 
@@ -152,7 +155,7 @@ Stmt store_columns(const Buffer& target, const std::vector<PrimExpr>& columns, c
                    const PrimExpr& row_stride) {
   std::vector<Stmt> stores;
   for (int64_t i = 0; const PrimExpr& column : columns) {
-    PrimExpr at = make_ramp(to + number(i++) * row_stride, PrimExpr(1), column.dtype().lanes);
+    PrimExpr at = neighbours(to + number(i++) * row_stride, column.dtype().lanes);
     stores.push_back(make(BufferStore{.buffer = target, .value = column, .indices = {at}}));
   }
   return sequence(stores);
