@@ -24,11 +24,11 @@ using schedule::BlockRef;
 // ---- by cost ---------------------------------------------------------------------------------------------------------
 
 /// Time of the library over that of our own contraction, as measured on an H200 (docs/gpu.md).
-constexpr double kMatmulFloat32 = 0.82, kMatmul = 0.95, kBatchMatmul = 1.0;
+constexpr double kMatmulFloat32 = 0.94, kMatmul = 0.95, kBatchMatmul = 1.0;
 constexpr double kWinograd = 0.45, kConvolutionFloat32 = 1.4, kConvolution = 1.0;
 constexpr int64_t kMinWinogradChannels = 32;
-/// Cycles that a kernel of its own takes to start and to end.
-constexpr double kKernelCycles = 4000;
+/// Cycles that a kernel of its own takes to start and to end, and the transformations around Winograd's products.
+constexpr double kKernelCycles = 4000, kTransformationCycles = 60000;
 
 /// A convolution of each channel alone, which our own kernels do faster.
 bool is_depthwise(const relay::Call* call) {
@@ -96,7 +96,10 @@ bool is_cheaper(Subject& subject, const VendorPiece& piece) {
   if (!own) return true;
   const bool is_float32 =
       relay::dtype_of(piece.anchor->args[0]) == DataType::Float(32) && !subject.environment.gpu->allows_tf32;
-  return relative_time(piece, is_float32) * *own + cycles_behind(subject, piece) < *own;
+  const bool transforms = is_float32 && piece.library == VendorLibrary::Convolution && has_winograd(piece.anchor);
+  return relative_time(piece, is_float32) * *own + (transforms ? kTransformationCycles : 0) +
+             cycles_behind(subject, piece) <
+         *own;
 }
 
 // ---- by measurement --------------------------------------------------------------------------------------------------

@@ -85,11 +85,13 @@ class UseFinder {
     return depth;
   }
 
-  /// How many of them are outside the loops over the blocks of a launch.
+  /// How many of them are outside the loops of a launch: there is no global memory to allocate inside.
   size_t launch_depth() const {
     for (size_t at = 0; at < path_.size(); ++at) {
       auto* loop = cast_or_null<For>(path_[at]);
-      if (loop && loop->thread_binding && loop->thread_binding->thread_tag.str().starts_with("blockIdx")) return at;
+      if (!loop || !loop->thread_binding) continue;
+      const std::string tag = loop->thread_binding->thread_tag.str();
+      if (tag.starts_with("blockIdx") || tag.starts_with("threadIdx")) return at;
     }
     return path_.size();
   }

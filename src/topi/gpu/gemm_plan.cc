@@ -172,10 +172,10 @@ double gemm_cost(const GpuContraction& c, const GemmPlan& plan, const GpuMachine
   // partial sums are written and read, by a kernel of its own
   const double moved = static_cast<double>(batch * m * n) * plan->parts * c.sum.bytes() * 2 / machine->multiprocessors,
                adding = plan->parts > 1 ? kKernelCycles + moved / kCacheBytesPerCycle : 0;
-  /// Of `blocks` tiles at once on a multiprocessor, for each of them.
-  auto of_tile = [&](int64_t blocks) {
-    const auto count = static_cast<double>(blocks);
-    const double busy = std::min(1.0, warps * count / 8);
+  /// Of `blocks` tiles at once on a multiprocessor that has registers for `room`, for each of them.
+  auto of_tile = [&](int64_t blocks, int64_t room) {
+    const auto count = static_cast<double>(room);
+    const double busy = std::min(1.0, warps * static_cast<double>(blocks) / 8);
     // what is read ahead covers a barrier
     const double barriers =
         reads_ahead(c, plan) ? 0 : kBarrierCycles / (plan->tile_k * count * (plan->stages > 1 ? 1 : 0.25));
@@ -183,11 +183,11 @@ double gemm_cost(const GpuContraction& c, const GemmPlan& plan, const GpuMachine
   };
   if (plan->by_matrix_units) {
     const int64_t waves = ceil_div(tiles, machine->multiprocessors);
-    return static_cast<double>(waves) * of_tile(std::min(at_once, waves));
+    return static_cast<double>(waves) * of_tile(std::min(at_once, waves), at_once);
   }
   // whole rounds, and one of fewer tiles
   const int64_t round = at_once * machine->multiprocessors, rest = ceil_div(tiles % round, machine->multiprocessors);
-  auto together = [&](int64_t blocks) { return static_cast<double>(blocks) * of_tile(blocks); };
+  auto together = [&](int64_t blocks) { return static_cast<double>(blocks) * of_tile(blocks, blocks); };
   return static_cast<double>(tiles / round) * together(at_once) + (rest > 0 ? together(rest) : 0) + adding;
 }
 

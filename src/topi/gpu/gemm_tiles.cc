@@ -217,6 +217,8 @@ LastTile last_tile(const GpuContraction& contraction, const GemmPlan& plan, bool
   const GemmAxes& axes = of_columns ? contraction.n : contraction.m;
   const int64_t size = of_columns ? plan->tile_n : plan->tile_m, beyond = axes.known - size;
   if (axes.known > 0 && axes.known % size == 0) return {};
+  // kernels of matrix units wait for memory: what is stored twice would cost them more than conditions do
+  if (plan->by_matrix_units) return {.is_guarded = true};
   const bool is_any_row = !of_columns && contraction.a.lies_along_k();
   const bool begins_earlier = axes.known > 0 && beyond > 0 && (is_any_row || beyond % kMaxLanes == 0);
   return {.is_guarded = !begins_earlier, .begins_earlier = begins_earlier};

@@ -143,28 +143,12 @@ int64_t StageThreads::elements(const BlockRef& block) const {
 }
 
 void StageThreads::by_elements(const BlockRef& block) {
-  if (known_extent(state_, spatial_loops(state_, block)) ==
-      0) {  // nothing to compute, and nothing to divide indices by
+  // nothing to compute, and nothing to divide indices by
+  if (known_extent(state_, spatial_loops(state_, block)) == 0) {
     schedule::replace_by_nest(state_, block, {}, make_nop());
     return;
   }
-  keep_unread(block);
   bind(block, true);
-}
-
-/// Of several results those that no other stage reads and no caller gets are the thread's own: a maximum beside its index.
-void StageThreads::keep_unread(const BlockRef& block) {
-  const BlockNode* node = state_.find(block).block();
-  if (node->writes.size() < 2) return;
-  for (size_t i = 0; i < node->writes.size(); ++i) {
-    const Buffer& buffer = node->writes[i]->buffer;
-    bool is_read = false;
-    for (const BlockRef& consumer : schedule::get_consumers(state_, block))
-      for (const BufferRegion& region : state_.find(consumer).block()->reads)
-        is_read = is_read || region->buffer.same_as(buffer);
-    if (!is_read) attempt([&] { schedule::set_scope(state_, block, static_cast<int>(i), "local"); });
-    node = state_.find(block).block();
-  }
 }
 
 /// A thread per element of the spatial loops, or per vector of elements; gives the loop of threads.

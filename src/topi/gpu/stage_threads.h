@@ -28,7 +28,6 @@ class StageThreads {
   bool in_threads_of(const schedule::BlockRef& block, const schedule::BlockRef& consumer);
   void start_before_loops(const schedule::BlockRef& block);
   int64_t elements(const schedule::BlockRef& block) const;
-  void keep_unread(const schedule::BlockRef& block);
   schedule::LoopRef bind(const schedule::BlockRef& block, bool may_vectorize);
   std::vector<schedule::LoopRef> take_threads(std::vector<schedule::LoopRef>* loops);
 

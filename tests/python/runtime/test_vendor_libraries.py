@@ -125,15 +125,17 @@ x, w, b = random(512, 512), random(1024, 512), random(1024)
 dense = relay.nn.bias_add(relay.nn.dense(var("x", 512, 512), var("w", 1024, 512)), var("b", 1024))
 target = "cuda -arch=sm_80 -libs=cublas,cudnn"
 np.testing.assert_allclose(run(relay.nn.relu(dense), target, x=x, w=w, b=b), np.maximum(x @ w.T + b, 0), rtol=1e-3, atol=1e-3)
-x, w, b = random(2, 64, 14, 14), random(64, 64, 3, 3), random(64)
+x, w, b = random(2, 64, 14, 14), random(64, 32, 3, 3), random(64)  # in two groups, for which there are no tiles
+whole = np.zeros((64, 64, 3, 3), "float32")
+whole[:32, :32], whole[32:, 32:] = w[:32], w[32:]
 data = var("x", *x.shape)
-conv = relay.nn.conv2d(data, var("w", *w.shape), padding=(1, 1))
+conv = relay.nn.conv2d(data, var("w", *w.shape), padding=(1, 1), groups=2)
 body = relay.nn.relu(relay.add(relay.nn.bias_add(conv, var("b", 64)), data))
-sums = convolved(x, w, 1, 1) + b[:, None, None]
+sums = convolved(x, whole, 1, 1) + b[:, None, None]
 wanted = np.maximum(sums + x, 0)
 np.testing.assert_allclose(run(body, target, x=x, w=w, b=b), wanted, rtol=1e-3, atol=1e-3)
 last = [np.moveaxis(each, 1, -1).copy() for each in (x, w)]
-conv = relay.nn.conv2d(var("x", *last[0].shape), var("w", *last[1].shape), padding=(1, 1),
+conv = relay.nn.conv2d(var("x", *last[0].shape), var("w", *last[1].shape), padding=(1, 1), groups=2,
                        data_layout="NHWC", kernel_layout="OHWI")
 out = run(relay.nn.relu(relay.nn.bias_add(conv, var("b", 64), 3)), target, x=last[0], w=last[1], b=b)
 np.testing.assert_allclose(np.moveaxis(out, -1, 1), np.maximum(sums, 0), rtol=1e-3, atol=1e-3)
@@ -141,8 +143,8 @@ np.testing.assert_allclose(np.moveaxis(out, -1, 1), np.maximum(sums, 0), rtol=1e
     )
     assert log == [
         "matmul m=1024 n=512 k=512 batch=1 compute=68 epilogue=6 workspace=1000 given",
-        "convolution+residual+bias algorithm=1 math=3 groups=1 given",
-        "convolution+bias algorithm=1 math=3 groups=1 given",
+        "convolution+residual+bias algorithm=1 math=3 groups=2 given",
+        "convolution+bias algorithm=1 math=3 groups=2 given",
     ]
 
 
@@ -357,6 +359,11 @@ def test_float32_convolutions_by_cudnn(size, stride, groups, channels, wanted):
     x, w = var("x", 64, channels, 56, 56), var("w", channels, channels // groups, size, size)
     body = relay.nn.conv2d(x, w, padding=(size // 2,) * 2, strides=(stride, stride), groups=groups)
     assert rules(body, "cuda -arch=sm_90a -libs=cublas,cudnn") == [wanted]
+
+
+def test_few_images_are_not_worth_the_transformations_of_winograd():
+    x, w = var("x", 1, 64, 56, 56), var("w", 64, 64, 3, 3)
+    assert rules(relay.nn.conv2d(x, w, padding=(1, 1)), "cuda -arch=sm_90a -libs=cudnn") == ["gemm"]
 
 
 def test_what_libraries_have_no_epilogue_for_is_a_kernel_behind_them():

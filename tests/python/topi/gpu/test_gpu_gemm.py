@@ -180,6 +180,7 @@ def test_parts_of_k_are_added_up_by_a_second_kernel(shape, device):
         "part_m": 2,
         "part_n": 2,
         "turns": 0,
+        "blocks": 1,
         "parts": 4 if k > 100 else 5,
     }
     lib = build(body, device, **{GEMM: parts})
