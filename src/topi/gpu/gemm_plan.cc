@@ -188,7 +188,8 @@ double gemm_cost(const GpuContraction& c, const GemmPlan& plan, const GpuMachine
   // whole rounds, and one of fewer tiles
   const int64_t round = at_once * machine->multiprocessors, rest = ceil_div(tiles % round, machine->multiprocessors);
   auto together = [&](int64_t blocks) { return static_cast<double>(blocks) * of_tile(blocks, blocks); };
-  return static_cast<double>(tiles / round) * together(at_once) + (rest > 0 ? together(rest) : 0) + adding;
+  const int64_t rounds = tiles / round;
+  return static_cast<double>(rounds) * together(at_once) + (rest > 0 ? together(rest) : 0) + adding;
 }
 
 namespace {
