@@ -74,8 +74,11 @@ Exprs activation(KerasLayer& in) { return {activated(in, in[0], "activation", in
 
 Exprs softmax_layer(KerasLayer& in) {
   Ints axes = in.fields().integers("axis", {-1});
-  if (axes.size() != 1) in.unsupported("a softmax over several axes");
-  return {soft_max(in[0], in.memory_axis(axes[0], in.rank(in[0])))};
+  if (axes.size() == 1) return {soft_max(in[0], in.memory_axis(axes[0], in.rank(in[0])))};
+  std::vector<int64_t> all;
+  for (int64_t axis : axes) all.push_back(in.memory_axis(axis, in.rank(in[0])));
+  Expr powers = exp(subtract(in[0], reduce("max", in[0], int_array(all), true)));
+  return {divide(powers, sum(powers, int_array(all), true))};
 }
 
 Exprs relu_layer(KerasLayer& in) {
@@ -170,7 +173,44 @@ Exprs batch_norm(KerasLayer& in) {
   return {make_get_item(call_op("nn.batch_norm", {in[0], gamma, beta, mean, variance}, attrs), 0)};
 }
 
+/// Each row by the root of its mean square.
+Exprs rms_norm(KerasLayer& in) {
+  const Ints axes = in.fields().integers("axis", {-1});
+  const size_t rank = in.rank(in[0]);
+  if (axes.size() != 1 || in.axis(axes[0], rank) != static_cast<int>(rank) - 1)
+    in.unsupported("other than the last axis");
+  Expr squares = mean(multiply(in[0], in[0]), int_array({-1}), true);
+  return {multiply(multiply(in[0], rsqrt(add(squares, scalar(in, in[0], in.number("epsilon", 1e-6))))), in.weight(0))};
+}
+
+Exprs unit_norm(KerasLayer& in) {
+  std::vector<int64_t> axes;
+  for (int64_t axis : in.fields().integers("axis", {-1})) axes.push_back(in.axis(axis, in.rank(in[0])));
+  Expr length = sqrt(sum(multiply(in[0], in[0]), int_array(axes), true));
+  return {divide(in[0], relay::maximum(length, scalar(in, in[0], 1e-12)))};
+}
+
+/// Channels, which are last, in groups that are normed together with all positions.
+Exprs group_norm(KerasLayer& in) {
+  const Ints shape = in.static_shape(in[0], "a norm of groups");
+  const int64_t channels = shape.back(), given = in.integer("groups", 32), groups = given == -1 ? channels : given;
+  const Ints axes = in.fields().integers("axis", {-1});
+  if (axes.size() != 1 || in.axis(axes[0], shape.size()) != static_cast<int>(shape.size()) - 1)
+    in.unsupported("other than the last axis");
+  if (groups < 1 || channels % groups) in.invalid("the channels are not divisible into groups");
+  Expr x = typed(reshape_to(in[0], {shape[0], -1, groups, channels / groups}));
+  Expr centered = subtract(x, mean(x, int_array({1, 3}), true));
+  Expr variance = mean(multiply(centered, centered), int_array({1, 3}), true);
+  Expr out = multiply(centered, rsqrt(add(variance, scalar(in, in[0], in.number("epsilon", 1e-3)))));
+  out = reshape_to(out, shape);
+  size_t next = 0;
+  if (in.flag("scale", true)) out = multiply(out, in.weight(next++));
+  if (in.flag("center", true)) out = add(out, in.weight(next++));
+  return {out};
+}
+
 Exprs layer_norm(KerasLayer& in) {
+  if (in.flag("rms_scaling")) in.unsupported("rms_scaling");
   Ints axes = in.fields().integers("axis", {-1});
   const size_t rank = in.rank(in[0]);
   std::vector<int64_t> where;
@@ -272,6 +312,7 @@ KerasRows core_rows() {
       {"Flatten", flatten},
       {"GaussianDropout", identity, Order::AsIs},
       {"GaussianNoise", identity, Order::AsIs},
+      {"GroupNormalization", group_norm},
       {"Identity", identity, Order::AsIs},
       {"Lambda", lambda},
       {"LayerNormalization", layer_norm},
@@ -280,6 +321,7 @@ KerasRows core_rows() {
       {"Normalization", normalization},
       {"PReLU", prelu},
       {"Permute", permute},
+      {"RMSNormalization", rms_norm},
       {"ReLU", relu_layer, Order::AsIs},
       {"RepeatVector", repeat_vector},
       {"Rescaling", rescaling},
@@ -290,6 +332,7 @@ KerasRows core_rows() {
       {"SpatialDropout3D", identity, Order::AsIs},
       {"ThresholdedReLU", thresholded_relu, Order::AsIs},
       {"TimeDistributed", time_distributed},
+      {"UnitNormalization", unit_norm},
   };
 }
 

@@ -53,7 +53,9 @@ void gather(Hdf5File& file, const std::string& group, int depth, std::vector<NDA
   std::sort(vars.begin(), vars.end(), by_number);
   for (const std::string& name : vars) out->push_back(file.dataset(group + "/vars/" + name));
   constexpr std::string_view kFirst[] = {"forward_layer", "query_dense", "key_dense", "value_dense", "output_dense"};
-  auto rank = [&](const std::string& name) { return std::find(std::begin(kFirst), std::end(kFirst), name); };
+  auto rank = [&](const std::string& name) {  // Keras 2 writes "_query_dense"
+    return std::find(std::begin(kFirst), std::end(kFirst), name.starts_with('_') ? name.substr(1) : name);
+  };
   std::sort(parts.begin(), parts.end(), [&](const std::string& a, const std::string& b) {
     return std::pair(rank(a), std::string_view(a)) < std::pair(rank(b), std::string_view(b));
   });

@@ -58,6 +58,29 @@ void collect_tensors(const ObjectRef& value, int depth, std::vector<Reference>* 
   }
 }
 
+/// Arguments by name that are tensors, attention's in the order in which it takes them.
+void collect_named(const Fields& named, const std::string& layer, bool of_keras_3, std::vector<Reference>* out) {
+  std::vector<std::string> names{"query", "value", "key"};
+  for (const auto& [name, value] : named.map())
+    if (std::find(names.begin(), names.begin() + 3, name.str()) == names.begin() + 3) names.push_back(name.str());
+  for (const std::string& name : names) {
+    const ObjectRef value = named.get(name);
+    if (of_keras_3) {
+      collect_tensors(value, 0, out);
+      continue;
+    }
+    auto* items = value.as<ArrayNode>();
+    if (!items || items->items.empty()) continue;
+    const bool is_one = is_reference(value), are_many = !is_one && is_reference(items->items[0]);
+    if (!is_one && !are_many) continue;
+    if (name != "value" && name != "key" && name != "query" && name != "initial_state")
+      throw Error(OpNotImplemented) << "the layer " << layer << " is given a tensor as its argument " << name;
+    if (is_one) out->push_back(reference_of(value, name));
+    else
+      for (const ObjectRef& item : items->items) out->push_back(reference_of(item, name));
+  }
+}
+
 std::vector<CallOf> calls_of(const Fields& layer, const std::string& name) {
   std::vector<CallOf> out;
   for (const ObjectRef& node : layer.list("inbound_nodes")) {
@@ -65,12 +88,18 @@ std::vector<CallOf> calls_of(const Fields& layer, const std::string& name) {
     if (node.as<MapNode>()) {
       Fields fields(node, name);
       collect_tensors(fields.get("args"), 0, &call.inputs);
-      collect_tensors(fields.get("kwargs"), 0, &call.inputs);
+      collect_named(fields.object("kwargs"), name, true, &call.inputs);
       call.arguments = node;
     } else {
       std::vector<ObjectRef> parts = list_of(node, name + ": inbound_nodes");
       if (is_reference(node)) parts = {node};
-      for (const ObjectRef& part : parts) call.inputs.push_back(reference_of(part, name + ": inbound_nodes"));
+      for (const ObjectRef& part : parts) {
+        call.inputs.push_back(reference_of(part, name + ": inbound_nodes"));
+        const std::vector<ObjectRef> own = list_of(part, name + ": inbound_nodes");
+        if (own.size() < 4 || !own[3].as<MapNode>() || own[3].as<MapNode>()->entries.empty()) continue;
+        collect_named(Fields(own[3], name), name, false, &call.inputs);
+        call.arguments = Map<String, ObjectRef>{{String("kwargs"), own[3]}};
+      }
     }
     out.push_back(std::move(call));
   }

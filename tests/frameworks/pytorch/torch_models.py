@@ -352,6 +352,9 @@ An empty cell: PyTorch does not trace or export the model itself.
 """
 
 
+OTHERS = "\n## Other frameworks\n"  # stays as it is
+
+
 def measured(name: str, forms: Sequence[str]) -> dict[str, str]:
     """Errors by form, or what was thrown; all are printed."""
     out: dict[str, str] = {}
@@ -374,7 +377,8 @@ def main() -> int:
     table = {name: measured(name, [args.form] if args.form else forms_of(name)) for name in args.names or MODELS}
     if args.write:
         rows = [f"| {name} | {' | '.join(errors.get(form, '') for form in FORMS)} |" for name, errors in table.items()]
-        args.write.write_text(HEAD + "\n".join(rows) + "\n")
+        _, mark, others = args.write.read_text().partition(OTHERS) if args.write.exists() else ("", "", "")
+        args.write.write_text(HEAD + "\n".join(rows) + "\n" + mark + others)
     return 1 if any("Error" in error for errors in table.values() for error in errors.values()) else 0
 
 
