@@ -236,8 +236,8 @@ NDArray Hdf5File::dataset(const std::string& path) {
     }
   }
   if (!element || !shape || !data) damaged(path + " is no dataset");
-  const auto bits = static_cast<int>(element->size) * 8;
-  const bool fits = bits == 8 || bits == 16 || bits == 32 || bits == 64;
+  const bool fits = element->size == 1 || element->size == 2 || element->size == 4 || element->size == 8;
+  const int bits = fits ? static_cast<int>(element->size) * 8 : 0;
   if (!fits || element->kind > Element::Float || element->is_big_endian ||
       (element->kind == Element::Float && bits == 8))
     damaged("the dataset " + path + " has elements of a type that cannot be read");
