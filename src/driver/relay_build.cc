@@ -31,14 +31,17 @@ bool calls_closures(const Function& main) {
   return found;
 }
 
-/// Functions that "main" calls by name become part of it, where they are no kernels: a graph has no calls.
+/// Functions that "main" calls by name become part of it: a graph has no calls. Kernels stay functions of the module, which no
+/// pass looks into, until operators are fused.
 IRModule inline_functions(const IRModule& mod) {
   IRModule marked = mod.copy();
   for (const auto& [var, function] : mod->functions) {
     auto* relay = function.as<FunctionNode>();
-    if (!relay || var->name_hint == "main" || relay->attrs.has(attr::kCompiler) || is_primitive(relay)) continue;
+    if (!relay || var->name_hint == "main") continue;
+    const bool is_kernel = relay->attrs.has(attr::kCompiler) || is_primitive(relay);
     FunctionNode part(*relay);
-    part.attrs = relay->attrs.with(attr::kInline, int_imm(DataType::Int(32), 1));
+    part.attrs = is_kernel ? relay->attrs.without(attr::kInline)
+                           : relay->attrs.with(attr::kInline, int_imm(DataType::Int(32), 1));
     marked.update(var, make(std::move(part)));
   }
   return inline_globals(marked);
