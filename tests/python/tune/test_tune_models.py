@@ -313,7 +313,8 @@ def test_what_the_command_is_given_is_checked(tmp_path, model):
     log = tmp_path / "log"
     assert "--output" in run("tune", model, code=2).stderr
     run("tune", model, "-o", log, "--tuner", "fork", code=2)
-    run("tune", model, "-o", log, "--trials", "-1", code=2)
+    for trials in ("-1", "0"):
+        assert "--trials" in run("tune", model, "-o", log, "--trials", trials, code=2).stderr
     assert "no folder" in run("tune", model, "-o", tmp_path / "none" / "log", code=4).stderr
     assert "--rpc-key" in run("tune", model, "-o", log, "--runner", "rpc", code=4).stderr
     assert "kernels for CPUs" in run("tune", model, "-o", log, "--target", "opencl", code=4).stderr

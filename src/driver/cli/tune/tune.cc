@@ -31,7 +31,7 @@ struct Tune {
   std::string output, report, tuner = "xgb", target_host;
   double minutes = 0, compare_seconds = 2, build_timeout = TuneModelOptions{}.build_timeout;
   int threads = 0;
-  int64_t trials = -1;
+  int64_t trials = 0;  // not given
   bool resume = false, json = false, is_auto_scheduler = false;
 
   void run() {
@@ -84,7 +84,7 @@ struct Tune {
     out.tune = options;
     out.tune.seconds = minutes * 60;
     constexpr int64_t kTrials = 1000;
-    out.tune.trials = trials >= 0 ? trials : minutes > 0 ? 0 : kTrials;
+    out.tune.trials = trials > 0 ? trials : minutes > 0 ? 0 : kTrials;
     out.build_timeout = build_timeout;
     out.output = output;
     if (!flags.tuning_records.empty()) out.earlier.push_back(flags.tuning_records);
@@ -165,7 +165,7 @@ void add_tune(CLI::App& app) {
   options.run.number = 1;
   options.run.min_repeat_ms = 10;
   tune->add_option("--trials", command->trials, "How many candidates are measured; 1000 unless --minutes is given")
-      ->check(CLI::Range(int64_t{0}, int64_t{100000000}));
+      ->check(CLI::Range(int64_t{1}, int64_t{100000000}));
   tune->add_option("--minutes", command->minutes, "How long the search takes")->check(CLI::Range(0.0, 100000.0));
   tune->add_flag("--resume", command->resume, "Go on with what --output holds");
   tune->add_option("--threads", command->threads, "Threads that kernels run on; when not given, all")
