@@ -60,7 +60,10 @@ std::string contents(const std::string& file) {
 
 /// What an ELF header says of the machine, its byte order and its calling convention.
 std::string machine_of(const std::string& object) {
-  const std::string header = contents(object).substr(0, sizeof(llvm::ELF::Elf64_Ehdr));
+  std::string header(sizeof(llvm::ELF::Elf64_Ehdr), '\0');
+  std::ifstream file(object, std::ios::binary);
+  file.read(header.data(), static_cast<std::streamsize>(header.size()));
+  header.resize(static_cast<size_t>(file.gcount()));
   constexpr size_t kClass = 4, kMachine = 18, kFlags32 = 36, kFlags64 = 48;
   if (header.size() < kFlags64 + 4) return header;
   const size_t flags = header[kClass] == llvm::ELF::ELFCLASS64 ? kFlags64 : kFlags32;
@@ -74,12 +77,12 @@ std::string stand_in(const std::string& name, const std::string& object, const T
   static std::map<std::string, std::string> made;
   std::lock_guard lock(mutex);
   const std::string file = folder.file(name);
-  auto [it, is_new] = made.try_emplace(name + "\n" + machine_of(object));
-  if (is_new || it->second.empty()) {
+  std::string& library = made[name + "\n" + machine_of(object)];
+  if (library.empty()) {
     run_linker({"-shared", "--build-id=none", "-soname", name, "-o", file, object});
-    it->second = contents(file);
+    library = contents(file);
   } else {
-    write_whole_file(file, it->second);
+    write_whole_file(file, library);
   }
   return file;
 }
@@ -103,8 +106,7 @@ std::string link_device_code(const std::string& object) {
   write_whole_file(folder.file("kernels.o"), object);
   run_linker(
       {"-shared", "--no-undefined", "--build-id=none", "-o", folder.file("kernels.hsaco"), folder.file("kernels.o")});
-  std::ifstream file(folder.file("kernels.hsaco"), std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return contents(folder.file("kernels.hsaco"));
 }
 
 void link_shared(const std::vector<std::string>& files, const std::string& output,
