@@ -14,6 +14,7 @@ __all__ = [
     "Runner",
     "create_measure_batch",
     "measure_option",
+    "prepare",
 ]
 
 
@@ -111,11 +112,17 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
     return {"builder": choose(builder, LocalBuilder, "builder"), "runner": choose(runner, LocalRunner, "runner")}
 
 
-def create_measure_batch(task: Any, option: dict[str, Any]) -> Callable[[Any], list[MeasureResult]]:
-    """A function that measures a list of inputs."""
+def prepare(task: Any, option: dict[str, Any]) -> tuple[Builder, Runner]:
+    """The builder and the runner of an option, for candidates of a task."""
     builder, runner = option["builder"], option["runner"]
     runner.set_task(task)
     builder.set_task(task, runner.get_build_kwargs())
+    return builder, runner
+
+
+def create_measure_batch(task: Any, option: dict[str, Any]) -> Callable[[Any], list[MeasureResult]]:
+    """A function that measures a list of inputs."""
+    builder, runner = prepare(task, option)
 
     def measure_batch(measure_inputs: Any) -> list[MeasureResult]:
         return runner.run(measure_inputs, builder.build(measure_inputs))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..env import GLOBAL_SCOPE
-from ..measure import MeasureInput, create_measure_batch
+from ..measure import MeasureInput
+from ..measure.measure import prepare
 from .confirm import confirm_best
 
 __all__ = ["Tuner"]
@@ -54,8 +55,7 @@ class Tuner:
     ) -> None:
         """Measures `n_trial` configurations, or fewer: it stops `early_stopping` trials after the best one."""
         del si_prefix
-        create_measure_batch(self.task, measure_option)  # says what it is about
-        builder, runner = measure_option["builder"], measure_option["runner"]
+        builder, runner = prepare(self.task, measure_option)
         n_trial = min(n_trial, len(self.task.config_space))
         batch_size = max(builder.n_parallel or 8, 1)
         self.n_trial, self.early_stopping = n_trial, early_stopping
