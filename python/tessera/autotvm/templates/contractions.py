@@ -7,7 +7,10 @@ from typing import Any
 
 from ... import te
 
-__all__ = ["as_outs", "contraction_of", "inline_copies", "largest_factor", "stages_before"]
+__all__ = ["MAX_PIXELS", "as_outs", "contraction_of", "inline_copies", "largest_factor", "stages_before"]
+
+
+MAX_PIXELS = 64  # of a tile on CPUs
 
 
 def as_outs(outs: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ... import te, tir
@@ -9,10 +10,19 @@ from ...topi.nn import pad
 from ...topi.nn.utils import get_pad_tuple
 from ..task import register_topi_compute, register_topi_schedule
 from ..task.entities import OtherOptionEntity, SplitEntity
+from .contractions import MAX_PIXELS, largest_factor
 
-__all__ = ["conv2d_nchwc", "depthwise_conv2d_nchwc", "schedule_conv2d_nchwc", "schedule_depthwise_conv2d_nchwc"]
+__all__ = [
+    "Sizes",
+    "conv2d_nchwc",
+    "data_blocks",
+    "define_rows_or_unroll",
+    "depthwise_conv2d_nchwc",
+    "padded",
+    "schedule_conv2d_nchwc",
+    "schedule_depthwise_conv2d_nchwc",
+]
 
-_MAX_PIXELS = 64  # of a tile
 _LANES = 16  # of blocks where nobody says
 
 
@@ -24,21 +34,17 @@ def _ints(shape: Any) -> list[int]:
     return [int(extent) for extent in shape]
 
 
-def _largest(extent: int, most: int) -> int:
-    return next(size for size in range(min(extent, most), 0, -1) if extent % size == 0)
-
-
 def _plain(data: Any, kernel: Any) -> tuple[list[int], list[int]]:
-    """Shapes without blocks: NCHW and OIHW."""
+    """Shapes without blocks: NCHW and OIHW. Behind blocks of both channels a weight may have parts of the first, as int8 has."""
     shape, weights = _ints(data.shape), _ints(kernel.shape)
     if len(shape) == 5:
         shape = [shape[0], shape[1] * shape[4], *shape[2:4]]
-    if len(weights) == 6:
-        weights = [weights[0] * weights[5], weights[1] * weights[4], *weights[2:4]]
+    if len(weights) >= 6:
+        weights = [weights[0] * weights[5], weights[1] * weights[4] * math.prod(weights[6:]), *weights[2:4]]
     return shape, weights
 
 
-class _Sizes:
+class Sizes:
     """Extents of a convolution."""
 
     def __init__(self, data: Any, kernel: Any, strides: Any, padding: Any, dilation: Any) -> None:
@@ -54,14 +60,16 @@ class _Sizes:
         self.ow = (width + left + right - reach[1]) // self.sw + 1
 
 
-def _padded(blocks: Any, sizes: _Sizes) -> Any:
+def padded(blocks: Any, sizes: Sizes) -> Any:
+    """Data in blocks of channels with zeros around."""
     top, left, bottom, right = sizes.pads
     if not any(sizes.pads):
         return blocks
     return pad(blocks, [0, 0, top, left, 0], [0, 0, bottom, right, 0], name="data_pad")
 
 
-def _data_blocks(data: Any, block: int) -> Any:
+def data_blocks(data: Any, block: int) -> Any:
+    """Data in blocks of channels, which it may have already."""
     if len(data.shape) == 5:
         return data
     n, c, h, w = _ints(data.shape)
@@ -70,20 +78,28 @@ def _data_blocks(data: Any, block: int) -> Any:
     )
 
 
-def _fallback(cfg: Any, sizes: _Sizes, space: dict[str, int]) -> None:
+def _fallback(cfg: Any, sizes: Sizes, space: dict[str, int]) -> None:
     """What a template takes without a record."""
     if not cfg.is_fallback:
         return
     for name, extent in space.items():
-        cfg[name] = SplitEntity([-1, _largest(extent, _LANES if name != "tile_ow" else 8)])
+        cfg[name] = SplitEntity([-1, largest_factor(extent, _LANES if name != "tile_ow" else 8)])
     if sizes.kh == sizes.kw == 1 and "tile_oh" in _knobs(sizes):
         cfg["tile_oh"] = OtherOptionEntity(1)
     else:
         cfg["unroll_kw"] = OtherOptionEntity(False)
 
 
-def _knobs(sizes: _Sizes) -> list[str]:
+def _knobs(sizes: Sizes) -> list[str]:
     return ["tile_oh"] if sizes.kh == sizes.kw == 1 else ["unroll_kw"]
+
+
+def define_rows_or_unroll(cfg: Any, sizes: Sizes) -> None:
+    """The knob beside the tiles: rows of a tile where the kernel is one element, else whether its columns are unrolled."""
+    if sizes.kh == sizes.kw == 1:
+        cfg.define_knob("tile_oh", [1, 2] if sizes.oh > 1 else [1])
+    else:
+        cfg.define_knob("unroll_kw", [True, False])
 
 
 @register_topi_compute("conv2d_NCHWc.x86")
@@ -100,20 +116,17 @@ def conv2d_nchwc(
 ) -> Any:
     """A convolution whose channels lie in blocks of tile_ic and tile_oc; data in NCHW and weights in OIHW are packed first."""
     del layout, out_layout
-    sizes = _Sizes(data, kernel, strides, padding, dilation)
+    sizes = Sizes(data, kernel, strides, padding, dilation)
     cfg.define_split("tile_ic", sizes.inputs, num_outputs=2)
     cfg.define_split("tile_oc", sizes.outputs, num_outputs=2)
     cfg.define_split(
-        "tile_ow", sizes.ow, num_outputs=2, filter=lambda each: each.size[-1] <= _MAX_PIXELS, policy="verbose"
+        "tile_ow", sizes.ow, num_outputs=2, filter=lambda each: each.size[-1] <= MAX_PIXELS, policy="verbose"
     )
-    if sizes.kh == sizes.kw == 1:
-        cfg.define_knob("tile_oh", [1, 2] if sizes.oh > 1 else [1])
-    else:
-        cfg.define_knob("unroll_kw", [True, False])
+    define_rows_or_unroll(cfg, sizes)
     _fallback(cfg, sizes, {"tile_ic": sizes.inputs, "tile_oc": sizes.outputs, "tile_ow": sizes.ow})
     ic = int(data.shape[4]) if len(data.shape) == 5 else cfg["tile_ic"].size[-1]
     oc = int(kernel.shape[5]) if len(kernel.shape) == 6 else cfg["tile_oc"].size[-1]
-    blocks = _padded(_data_blocks(data, ic), sizes)
+    blocks = padded(data_blocks(data, ic), sizes)
     weights = kernel
     if len(kernel.shape) == 4:
         weights = te.compute(
@@ -149,21 +162,21 @@ def depthwise_conv2d_nchwc(
 ) -> Any:
     """A convolution of each channel alone, channels in blocks of tile_oc."""
     del layout, out_layout
-    sizes = _Sizes(data, kernel, strides, padding, dilation)
+    sizes = Sizes(data, kernel, strides, padding, dilation)
     out_dtype = out_dtype or data.dtype
     multiplier = sizes.group_inputs if len(kernel.shape) == 4 else 1
     outputs = sizes.outputs * multiplier if len(kernel.shape) == 4 else int(kernel.shape[0]) * int(kernel.shape[5])
     cfg.define_split("tile_ic", sizes.inputs, num_outputs=2)
     cfg.define_split("tile_oc", outputs, num_outputs=2)
-    cfg.define_split("tile_ow", sizes.ow, num_outputs=2, filter=lambda each: each.size[-1] <= _MAX_PIXELS)
+    cfg.define_split("tile_ow", sizes.ow, num_outputs=2, filter=lambda each: each.size[-1] <= MAX_PIXELS)
     cfg.define_knob("unroll_kw", [True, False])
     if cfg.is_fallback:
         for name, extent in {"tile_ic": sizes.inputs, "tile_oc": outputs, "tile_ow": sizes.ow}.items():
-            cfg[name] = SplitEntity([-1, _largest(extent, _LANES if name != "tile_ow" else 8)])
+            cfg[name] = SplitEntity([-1, largest_factor(extent, _LANES if name != "tile_ow" else 8)])
         cfg["unroll_kw"] = OtherOptionEntity(False)
     ic = int(data.shape[4]) if len(data.shape) == 5 else cfg["tile_ic"].size[-1]
     oc = int(kernel.shape[5]) if len(kernel.shape) == 6 else cfg["tile_oc"].size[-1]
-    blocks = _padded(_data_blocks(data, ic), sizes)
+    blocks = padded(data_blocks(data, ic), sizes)
     weights = kernel
     if len(kernel.shape) == 4:
         weights = te.compute(

@@ -9,11 +9,10 @@ from ...topi._records import const_tuple
 from ...topi.nn import pad
 from ...topi.nn.utils import get_pad_tuple
 from ..task import register_topi_compute, register_topi_schedule
-from .contractions import as_outs, contraction_of, largest_factor, stages_before
+from .contractions import MAX_PIXELS, as_outs, contraction_of, largest_factor, stages_before
 
 __all__: list[str] = []
 
-_MAX_PIXELS = 64  # of a tile
 _LANES = 16
 
 
@@ -57,7 +56,7 @@ def _define(cfg: Any, ins: int, outs: int, columns: int) -> tuple[int, int]:
     """The knobs; the sizes of blocks of channels in and out."""
     cfg.define_split("tile_ic", ins, num_outputs=2)
     cfg.define_split("tile_oc", outs, num_outputs=2)
-    cfg.define_split("tile_ow", columns, num_outputs=2, filter=lambda each: each.size[-1] <= _MAX_PIXELS)
+    cfg.define_split("tile_ow", columns, num_outputs=2, filter=lambda each: each.size[-1] <= MAX_PIXELS)
     cfg.define_knob("unroll_kw", [True, False])
     if cfg.is_fallback:
         for name, extent, most in (("tile_ic", ins, _LANES), ("tile_oc", outs, _LANES), ("tile_ow", columns, 8)):

@@ -6,17 +6,16 @@ from typing import Any
 
 from ... import te, tir
 from ...target import Target
-from ...topi.nn import pad
 from ...topi.x86.tensor_intrin import dot_16x1x16_uint8_int8_int32
 from ...topi.x86.utils import target_has_avx512
 from ..task import register_topi_compute, register_topi_schedule
-from .contractions import as_outs, contraction_of, largest_factor, stages_before
-from .conv2d import _Sizes
+from .contractions import MAX_PIXELS, as_outs, contraction_of, largest_factor, stages_before
+from .conv2d import Sizes, data_blocks, define_rows_or_unroll, padded
+from .matmul import with_bias
 
 __all__: list[str] = []
 
 _LANES, _DOT = 16, 4
-_MAX_PIXELS = 64
 
 
 def _by_instruction(schedule: Any, sums: Any, lanes: Any, dot: Any) -> None:
@@ -56,36 +55,24 @@ def conv2d_nchwc_int8(
 ) -> Any:
     """Channels in blocks of tile_ic and tile_oc; data in NCHW and weights in OIHW are packed first."""
     del layout, out_layout
-    sizes = _Sizes(data, kernel if len(kernel.shape) == 4 else _plain_shape(kernel), strides, padding, dilation)
+    sizes = Sizes(data, kernel, strides, padding, dilation)
     cfg.define_split("tile_ic", sizes.inputs, num_outputs=2, filter=lambda each: each.size[-1] % _DOT == 0)
     cfg.define_split("tile_oc", sizes.outputs, num_outputs=2, filter=lambda each: each.size[-1] % _LANES == 0)
-    cfg.define_split("tile_ow", sizes.ow, num_outputs=2, filter=lambda each: each.size[-1] <= _MAX_PIXELS)
-    is_pointwise = sizes.kh == sizes.kw == 1
-    if is_pointwise:
-        cfg.define_knob("tile_oh", [1, 2] if sizes.oh > 1 else [1])
-    else:
-        cfg.define_knob("unroll_kw", [True, False])
+    cfg.define_split("tile_ow", sizes.ow, num_outputs=2, filter=lambda each: each.size[-1] <= MAX_PIXELS)
+    define_rows_or_unroll(cfg, sizes)
     if cfg.is_fallback:
         cfg.fallback_split("tile_ic", [-1, _DOT * largest_factor(sizes.inputs // _DOT, 4)])
         cfg.fallback_split("tile_oc", [-1, _LANES])
         cfg.fallback_split("tile_ow", [-1, 8])
     ic = int(data.shape[4]) if len(data.shape) == 5 else cfg["tile_ic"].size[-1]
     oc = int(kernel.shape[5]) if len(kernel.shape) == 7 else cfg["tile_oc"].size[-1]
-    blocks, weights = data, kernel
-    if len(data.shape) == 4:
-        n, c, h, w = (int(extent) for extent in data.shape)
-        blocks = te.compute(
-            (n, c // ic, h, w, ic), lambda i, co, y, x, ci: data[i, co * ic + ci, y, x], name="data_vec"
-        )
+    blocks, weights = padded(data_blocks(data, ic), sizes), kernel
     if len(kernel.shape) == 4:
         weights = te.compute(
             (sizes.outputs // oc, sizes.inputs // ic, sizes.kh, sizes.kw, ic // _DOT, oc, _DOT),
             lambda o, i, y, x, f, oi, e: kernel[o * oc + oi, i * ic + f * _DOT + e, y, x],
             name="kernel_vec",
         )
-    top, left, bottom, right = sizes.pads
-    if any(sizes.pads):
-        blocks = pad(blocks, [0, 0, top, left, 0], [0, 0, bottom, right, 0], name="data_pad")
     outer = te.reduce_axis((0, sizes.inputs // ic), name="ic_outer")
     part, dot = te.reduce_axis((0, ic // _DOT), name="ic_part"), te.reduce_axis((0, _DOT), name="ic_dot")
     row, column = te.reduce_axis((0, sizes.kh), name="kh"), te.reduce_axis((0, sizes.kw), name="kw")
@@ -100,12 +87,6 @@ def conv2d_nchwc_int8(
         tag="conv2d_NCHWc_int8",
     )
     return _with_type(sums, out_dtype)
-
-
-def _plain_shape(kernel: Any) -> Any:
-    """A weight (o, i, h, w, i / 4, o, 4) as OIHW, for its extents."""
-    o, i, h, w, part, block, dot = (int(extent) for extent in kernel.shape)
-    return te.placeholder((o * block, i * part * dot, h, w), kernel.dtype, name="plain")
 
 
 @register_topi_schedule("conv2d_NCHWc_int8.x86")
@@ -167,9 +148,7 @@ def dense_vnni(cfg: Any, data: Any, weight: Any, bias: Any = None, out_dtype: An
         name="dense_vnni",
         tag="dense_vnni",
     )
-    if bias is not None:
-        sums = te.compute(sums.shape, lambda i, j: sums[i, j] + bias[j].astype("int32"), tag="broadcast")
-    return _with_type(sums, out_dtype)
+    return _with_type(with_bias(sums, bias), out_dtype)
 
 
 @register_topi_compute("batch_matmul_vnni.x86")

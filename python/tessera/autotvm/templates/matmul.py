@@ -7,6 +7,7 @@ from typing import Any
 from ... import te
 from ..task import register_topi_compute, register_topi_schedule
 from ..task.entities import SplitEntity
+from .contractions import largest_factor
 
 __all__ = [
     "batch_matmul",
@@ -15,16 +16,14 @@ __all__ = [
     "schedule_batch_matmul",
     "schedule_dense_nopack",
     "schedule_dense_pack",
+    "with_bias",
 ]
 
 _MAX_INNER = 16
 
 
-def _largest(extent: int, most: int) -> int:
-    return next(size for size in range(min(extent, most), 0, -1) if extent % size == 0)
-
-
-def _with_bias(result: Any, bias: Any) -> Any:
+def with_bias(result: Any, bias: Any) -> Any:
+    """The results of a layer with its bias, where it has one."""
     if bias is None:
         return result
     return te.compute(result.shape, lambda i, j: result[i, j] + bias[j].astype(result.dtype), tag="broadcast")
@@ -40,7 +39,7 @@ def dense_nopack(cfg: Any, data: Any, weight: Any, bias: Any = None, out_dtype: 
     cfg.define_split("tile_k", k, num_outputs=2)
     if cfg.is_fallback:
         for name, extent in {"tile_y": m, "tile_x": n, "tile_k": k}.items():
-            cfg[name] = SplitEntity([-1, _largest(extent, 16 if name == "tile_k" else 4)])
+            cfg[name] = SplitEntity([-1, largest_factor(extent, 16 if name == "tile_k" else 4)])
     lanes = cfg["tile_k"].size[-1]
     step = te.reduce_axis((0, k // lanes), name="k")
     parts = te.compute(
@@ -52,7 +51,7 @@ def dense_nopack(cfg: Any, data: Any, weight: Any, bias: Any = None, out_dtype: 
     )
     lane = te.reduce_axis((0, lanes), name="lane")
     result = te.compute((m, n), lambda i, j: te.sum(parts[i, j, lane], axis=lane), tag="dense_nopack")
-    return _with_bias(result, bias)
+    return with_bias(result, bias)
 
 
 @register_topi_compute("dense_pack.x86")
@@ -67,10 +66,10 @@ def dense_pack(cfg: Any, data: Any, weight: Any, bias: Any = None, out_dtype: An
     cfg.define_split("tile_k", k, num_outputs=2)
     cfg.define_split("tile_inner", m, num_outputs=2, filter=lambda each: each.size[-1] <= _MAX_INNER)
     if cfg.is_fallback:
-        cfg["tile_y"] = SplitEntity([-1, 1, _largest(m, 8)])
-        cfg["tile_x"] = SplitEntity([-1, 1, _largest(n, 16)])
-        cfg["tile_k"] = SplitEntity([-1, _largest(k, 16)])
-        cfg["tile_inner"] = SplitEntity([-1, _largest(m, 8)])
+        cfg["tile_y"] = SplitEntity([-1, 1, largest_factor(m, 8)])
+        cfg["tile_x"] = SplitEntity([-1, 1, largest_factor(n, 16)])
+        cfg["tile_k"] = SplitEntity([-1, largest_factor(k, 16)])
+        cfg["tile_inner"] = SplitEntity([-1, largest_factor(m, 8)])
     width = int(weight.shape[2]) if is_packed else cfg["tile_x"].size[-1]
     panels = weight
     if not is_packed:
@@ -87,7 +86,7 @@ def dense_pack(cfg: Any, data: Any, weight: Any, bias: Any = None, out_dtype: An
         ),
         tag="dense_pack",
     )
-    return _with_bias(result, bias)
+    return with_bias(result, bias)
 
 
 @register_topi_compute("batch_matmul.x86")
@@ -111,7 +110,7 @@ def batch_matmul(
     cfg.define_split("tile_k", k, num_outputs=2)
     if cfg.is_fallback:
         for name, extent in {"tile_y": m, "tile_x": n, "tile_k": k}.items():
-            cfg[name] = SplitEntity([-1, _largest(extent, 16 if name == "tile_k" else 8)])
+            cfg[name] = SplitEntity([-1, largest_factor(extent, 16 if name == "tile_k" else 8)])
     step = te.reduce_axis((0, k), name="k")
 
     def product(batch: Any, i: Any, j: Any) -> Any:
