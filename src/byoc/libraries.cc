@@ -5,6 +5,7 @@
 #include "byoc/json_codegen.h"
 #include "ir/prim/ops.h"
 #include "ir/rewrite.h"
+#include "relay/scopes.h"
 #include "runtime/external/blas_runtime.h"
 #include "runtime/registry.h"
 
@@ -111,7 +112,7 @@ IRModule hand_to_libraries(const IRModule& mod, const Target& target) {
   IRModule out = mod.copy();
   for (const auto& [var, function] : mod.sorted_functions()) {
     auto* relay = function.as<FunctionNode>();
-    if (!relay || relay->attrs.has(relay::attr::kCompiler) || relay->attrs.is_true(relay::attr::kPrimitive)) continue;
+    if (!relay || relay::is_kernel(relay)) continue;
     int next = 0;
     const std::string name = var->name_hint.str();
     Rewriter rewriter;
@@ -124,8 +125,7 @@ IRModule hand_to_libraries(const IRModule& mod, const Target& target) {
           handed(&out, call, library, "tvmgen_libs_" + library + "_" + name + "_" + std::to_string(next++)), args);
     });
     rewriter.on([&](Rewriter& self, const FunctionNode* inner) -> Expr {
-      const bool is_closed = inner->attrs.has(relay::attr::kCompiler) || inner->attrs.is_true(relay::attr::kPrimitive);
-      return is_closed ? Expr(inner) : Expr(self.children(inner));
+      return relay::is_kernel(inner) ? Expr(inner) : Expr(self.children(inner));
     });
     Expr body = rewriter(relay->body);
     if (!body.same_as(relay->body)) out.update(var, with(relay, &FunctionNode::body, body));

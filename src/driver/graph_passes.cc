@@ -73,8 +73,7 @@ IRModule inline_kernels_later(const IRModule& mod) {
   const ObjectRef one = int_imm(DataType::Int(32), 1);
   for (const auto& [var, function] : mod->functions) {
     auto* relay = function.as<FunctionNode>();
-    if (!relay || var->name_hint == "main") continue;
-    if (!relay->attrs.has(attr::kCompiler) && !is_primitive(relay)) continue;
+    if (!relay || var->name_hint == "main" || !is_kernel(relay)) continue;
     FunctionNode kernel(*relay);
     kernel.attrs = relay->attrs.with(attr::kPrimitive, one).with(attr::kInline, one);
     if (!relay->attrs.has(attr::kCompiler)) kernel.attrs = kernel.attrs.with(attr::kSkipOptimization, one);

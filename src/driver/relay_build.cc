@@ -38,10 +38,9 @@ IRModule inline_functions(const IRModule& mod) {
   for (const auto& [var, function] : mod->functions) {
     auto* relay = function.as<FunctionNode>();
     if (!relay || var->name_hint == "main") continue;
-    const bool is_kernel = relay->attrs.has(attr::kCompiler) || is_primitive(relay);
     FunctionNode part(*relay);
-    part.attrs = is_kernel ? relay->attrs.without(attr::kInline)
-                           : relay->attrs.with(attr::kInline, int_imm(DataType::Int(32), 1));
+    part.attrs = is_kernel(relay) ? relay->attrs.without(attr::kInline)
+                                  : relay->attrs.with(attr::kInline, int_imm(DataType::Int(32), 1));
     marked.update(var, make(std::move(part)));
   }
   return inline_globals(marked);

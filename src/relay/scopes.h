@@ -49,5 +49,9 @@ inline bool is_name(const Expr& expr) {
   return expr.as<VarNode>() || expr.as<GlobalVarNode>() || expr.as<OpNode>() || expr.as<ConstructorNode>();
 }
 inline bool is_primitive(const FunctionNode* function) { return function->attrs.is_true(attr::kPrimitive); }
+/// One kernel, of ours or of an external code generator: a function that stays whole.
+inline bool is_kernel(const FunctionNode* function) {
+  return function->attrs.has(attr::kCompiler) || is_primitive(function);
+}
 
 }  // namespace tessera::relay

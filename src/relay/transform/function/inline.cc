@@ -59,8 +59,7 @@ class Inliner {
       for (const Expr& arg : call->args) args.push_back(self(arg));
       auto* global = call->op.as<GlobalVarNode>();
       Function callee = global ? marked(global) : Function(nullptr);
-      if (callee && (callee->attrs.has(attr::kCompiler) || is_primitive(callee.get())))
-        return make_call(callee, args, call->attrs, call->type_args);
+      if (callee && is_kernel(callee.get())) return make_call(callee, args, call->attrs, call->type_args);
       if (callee) return inlined_body(callee, args);
       note_cycle(global);
       Call copy(*call);

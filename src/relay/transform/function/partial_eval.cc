@@ -170,7 +170,7 @@ class PartialEvaluator {
     known = unknown(Expr(global));
     GlobalVar var = mod_.find_global_var(global->name_hint);
     auto* function = var ? mod_->functions[var].as<FunctionNode>() : nullptr;
-    if (!function || function->attrs.has(attr::kCompiler) || is_primitive(function)) return known;
+    if (!function || is_kernel(function)) return known;
     known->kind = Value::Closure;
     known->function = downcast<Function>(to_a_normal_form(Expr(function)));
     return known;
@@ -372,7 +372,7 @@ IRModule partial_evaluate(const IRModule& given) {
   IRModule mod = infer_type(given), out = mod.copy();
   for (const auto& [var, function] : mod.sorted_functions()) {
     auto* relay = function.as<FunctionNode>();
-    if (!relay || relay->attrs.has(attr::kCompiler) || is_primitive(relay)) continue;
+    if (!relay || is_kernel(relay)) continue;
     out.update(var, PartialEvaluator(mod).run(var));
   }
   return infer_type(out);
